@@ -9,7 +9,7 @@ from sqlalchemy import DateTime
 
 from service.authz.engine.rules import LAYERS as LAYER_NAMES
 from service.authz.engine.rules import object_fault
-from service.records import schema
+from service.records.schema import all_tables
 from tests.benchmarks.fault_matrix import stores
 from tests.benchmarks.faults import STORES
 from tests.docs.pages import ROOT, between, rows
@@ -66,7 +66,7 @@ def named_columns() -> set[str]:
 def test_every_column_with_a_time_is_on_the_page_and_no_other() -> None:
     stored = {
         f"{table.fullname}.{column.name}"
-        for table in schema.metadata.tables.values()
+        for table in all_tables.metadata.tables.values()
         for column in table.c
         if isinstance(column.type, DateTime)
     }

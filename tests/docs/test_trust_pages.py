@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-from service.records.schema import metadata
+from service.records.schema.all_tables import metadata
 from tests.docs.pages import ROOT, between, rows
 from tests.docs.shown_by import missing_files, missing_tests
 

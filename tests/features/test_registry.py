@@ -67,6 +67,11 @@ def test_a_feature_writes_sql_in_its_store_schema_and_migrations_alone(feature: 
     assert [name for name in writing if not re.match(r"(store|schema|migrations/v)\w*\.py$", name)] == []
 
 
+def test_features_take_their_connections_from_the_core_which_imports_no_orm() -> None:
+    names = {path: set(imported(path)) for path in FEATURES.rglob("*.py")}
+    assert [path for path, each in names.items() if any("sqlalchemy.ext" in name for name in each)] == []
+
+
 @with_each("feature", declared())
 def test_everything_that_a_feature_names_is_there(feature: Feature) -> None:
     named = [text for name in PARTS if (text := getattr(feature, name))]

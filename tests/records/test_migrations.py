@@ -19,7 +19,7 @@ from service.records.installation.migrate import migrate, prepare
 from service.records.installation.schema_revision import expected_schema, known_schemas
 from service.records.migrations import versions
 from service.records.migrations.running import steps
-from service.records.schema import metadata
+from service.records.schema.all_tables import metadata
 from service.records.schema.base import SCHEMA
 from tests.support.unstarted import COVERED
 

@@ -12,7 +12,7 @@ import pytest
 from service.endpoints.users import UserBody, UserEdit
 from service.features.tables.api_tables import ImportedUser
 from service.kernel.fields import camel
-from service.records.schema import metadata
+from service.records.schema.all_tables import metadata
 from service.records.schema.rights import user
 from tests.support.inside import Inside
 from tests.support.unstarted import SHIPPED

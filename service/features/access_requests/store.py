@@ -12,7 +12,6 @@ from typing import Annotated, Final
 
 import sqlalchemy as sa
 from msgspec import Meta, Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
 from service.features.access_requests.schema import (
@@ -29,6 +28,7 @@ from service.records.assignments import instant
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.of_users import notice
 from service.records.schema.rights import role, user
 
@@ -115,7 +115,7 @@ def _records(at: datetime) -> RowMapper[AccessRequest]:
 
 
 async def create(
-    connection: AsyncConnection, new: NewRequest, permissions: Collection[str] | None = None
+    connection: Connection, new: NewRequest, permissions: Collection[str] | None = None
 ) -> AccessRequest:
     """Write a request for a role with its current ``permissions``; None if these are unknown.
 
@@ -140,7 +140,7 @@ async def create(
     return await records.returned(connection, written)
 
 
-async def _require_few(connection: AsyncConnection, new: NewRequest) -> None:
+async def _require_few(connection: Connection, new: NewRequest) -> None:
     table = access_request.c
     alike = table.emergency == new.emergency
     mine = sa.select(table.create_time).where(table.user_id == new.user_id, alike)
@@ -154,7 +154,7 @@ async def _require_few(connection: AsyncConnection, new: NewRequest) -> None:
 
 
 async def read(
-    connection: AsyncConnection,
+    connection: Connection,
     request_id: int,
     at: datetime,
     visible: Visible | None = None,
@@ -172,7 +172,7 @@ async def read(
     return stored
 
 
-async def permissions_then(connection: AsyncConnection, request_id: int) -> list[str] | None:
+async def permissions_then(connection: Connection, request_id: int) -> list[str] | None:
     """Return the role's codes at the time of the request, sorted; None if they were not stored."""
     kept = sa.select(access_request.c.role_permissions).where(access_request.c.id == request_id)
     permissions: list[str] | None = (await connection.execute(kept)).scalar_one()
@@ -180,7 +180,7 @@ async def permissions_then(connection: AsyncConnection, request_id: int) -> list
 
 
 async def page(
-    connection: AsyncConnection,
+    connection: Connection,
     criteria: RequestFilter,
     visible: Visible | None,
     at: datetime,
@@ -213,9 +213,7 @@ def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
     return [(table.user_id == visible.user_id) | table.role_id.in_(theirs) | decided]
 
 
-async def decisions(
-    connection: AsyncConnection, request_ids: Sequence[int]
-) -> dict[int, list[AccessDecision]]:
+async def decisions(connection: Connection, request_ids: Sequence[int]) -> dict[int, list[AccessDecision]]:
     """Return the decisions about each of these requests, in order of time."""
     table = access_decision.c
     chosen = sa.select(table.request_id, *_DECISION.columns).where(table.request_id.in_(request_ids))
@@ -225,14 +223,14 @@ async def decisions(
     return by_request
 
 
-async def decide(connection: AsyncConnection, request_id: int, made: AccessDecision) -> None:
+async def decide(connection: Connection, request_id: int, made: AccessDecision) -> None:
     """Write a user's decision."""
     columns = values_of(made) | {name: list(getattr(made, name)) for name in ("stages", "decision_ids")}
     await connection.execute(sa.insert(access_decision).values(request_id=request_id, **columns))
 
 
 async def count_in(
-    connection: AsyncConnection,
+    connection: Connection,
     request_id: int,
     user_id: int,
     stages: Collection[int],
@@ -246,7 +244,7 @@ async def count_in(
 
 
 async def end(
-    connection: AsyncConnection,
+    connection: Connection,
     request_id: int,
     state: State,
     at: datetime,
@@ -266,7 +264,7 @@ async def end(
     )
 
 
-async def wait(connection: AsyncConnection, request_id: int) -> None:
+async def wait(connection: Connection, request_id: int) -> None:
     """Store that all stages of a pending request have passed: it waits for its beginning."""
     await connection.execute(
         sa.update(access_request)
@@ -276,7 +274,7 @@ async def wait(connection: AsyncConnection, request_id: int) -> None:
 
 
 async def fail_all(
-    connection: AsyncConnection,
+    connection: Connection,
     at: datetime,
     reason: str,
     *,
@@ -297,7 +295,7 @@ async def fail_all(
     return await _ENDED.all(connection, ended.returning(*_ENDED.columns))
 
 
-async def expire(connection: AsyncConnection, at: datetime, *, user_id: int | None = None) -> list[int]:
+async def expire(connection: Connection, at: datetime, *, user_id: int | None = None) -> list[int]:
     """Store the expiry of requests past their deadline, of all users or one user; return their ids."""
     table, over = access_request.c, _over(at)
     if user_id is not None:
@@ -313,14 +311,14 @@ def _begun(at: datetime | None) -> sa.ColumnElement[bool]:
     return (table.state == "pending") & table.complete & (table.valid_from <= instant(at))
 
 
-async def beginning(connection: AsyncConnection, at: datetime) -> list[int]:
+async def beginning(connection: Connection, at: datetime) -> list[int]:
     """Return the ids of the requests whose start is reached, in order of start."""
     table = access_request.c
     chosen = sa.select(table.id).where(_begun(at)).order_by(table.valid_from, table.id)
     return list((await connection.execute(chosen)).scalars())
 
 
-async def open_emergencies(connection: AsyncConnection, role_id: int | None = None) -> list[OpenEmergency]:
+async def open_emergencies(connection: Connection, role_id: int | None = None) -> list[OpenEmergency]:
     """Return the emergencies that are not closed, of all roles or one role, the oldest first."""
     chosen = _OPEN.select.where(IS_OPEN).order_by(access_request.c.id)
     if role_id is not None:
@@ -349,19 +347,19 @@ def _untold() -> sa.ColumnElement[bool]:
     )
 
 
-async def to_tell(connection: AsyncConnection, most: int) -> list[Ended]:
+async def to_tell(connection: Connection, most: int) -> list[Ended]:
     """Return at most ``most`` ended requests whose authors must be notified."""
     chosen = _ENDED.select.where(_untold()).order_by(access_request.c.id).limit(most)
     return await _ENDED.all(connection, chosen)
 
 
-async def is_due(connection: AsyncConnection) -> bool:
+async def is_due(connection: Connection) -> bool:
     """Return true if a request starts or has expired, or an author must be notified."""
     asked = (sa.exists().where(condition) for condition in (_over(None), _begun(None), _untold()))
     return bool(await connection.scalar(sa.select(sa.or_(*asked))))
 
 
-async def in_need(connection: AsyncConnection) -> tuple[int, str]:
+async def in_need(connection: Connection) -> tuple[int, str]:
     """Return the number of pending requests and open emergencies, and the reason why they block a change."""
     pending = (access_request.c.state == "pending") & ~_over(None)
     statement = sa.select(sa.func.count()).select_from(access_request).where(pending | IS_OPEN)

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.access_requests.schema import access_request, access_request_appointee
 from service.features.access_requests.store import IS_OPEN
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.rights import menu, role, role_menu, user, user_role
 
 
@@ -79,9 +79,7 @@ _OPEN_ONES: Final = (
 )
 
 
-async def open_ones(
-    connection: AsyncConnection, user_ids: Collection[int]
-) -> list[tuple[PendingStages, bool]]:
+async def open_ones(connection: Connection, user_ids: Collection[int]) -> list[tuple[PendingStages, bool]]:
     """Return the pending requests and the emergencies that are not closed, by id.
 
     The flag of each is true if its author appointed any of these users as an approver.
@@ -90,21 +88,21 @@ async def open_ones(
     return [(_PENDING.of(row), row.appointed) for row in rows]
 
 
-async def appoint(connection: AsyncConnection, request_id: int, user_ids: Collection[int]) -> None:
+async def appoint(connection: Connection, request_id: int, user_ids: Collection[int]) -> None:
     """Record these users as approvers appointed by the author of a request."""
     if user_ids:
         rows = [{"request_id": request_id, "user_id": user_id} for user_id in sorted(user_ids)]
         await connection.execute(upsert(access_request_appointee).on_conflict_do_nothing(), rows)
 
 
-async def of_request(connection: AsyncConnection, request_id: int) -> set[int]:
+async def of_request(connection: Connection, request_id: int) -> set[int]:
     """Return the users whom the author of a request gave an approver's rights."""
     table = access_request_appointee.c
     chosen = sa.select(table.user_id).where(table.request_id == request_id)
     return {*(await connection.execute(chosen)).scalars()}
 
 
-async def grounds(connection: AsyncConnection, codes: Collection[str]) -> list[Ground]:
+async def grounds(connection: Connection, codes: Collection[str]) -> list[Ground]:
     """Return why users can hold any of ``codes``, text for text: now, later, or once all is enabled."""
     statement = (
         _GROUND.select.join_from(user_role, user, user.c.id == user_role.c.user_id)

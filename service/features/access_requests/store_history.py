@@ -5,16 +5,16 @@ from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.access_requests import schema, store
 from service.features.access_requests.schema import access_request
 from service.records.assignments import instant
+from service.records.database.transactions import Connection
 from service.records.request_history import RequestHistory
 
 
 async def of_user(
-    connection: AsyncConnection, user_id: int, since: datetime, until: datetime
+    connection: Connection, user_id: int, since: datetime, until: datetime
 ) -> Sequence[schema.AccessRequest]:
     """Return the requests for roles of a user that were pending at some time between two instants, by id."""
     table = access_request.c

@@ -24,11 +24,11 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.account_links.schema import account_token, address_undo, reset_request
 from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.of_users import directory_account
 from service.records.schema.rights import user
 
@@ -80,7 +80,7 @@ _OF: Final[dict[Purpose, ColumnElement[bool]]] = {
 
 
 async def put(
-    connection: AsyncConnection,
+    connection: Connection,
     purpose: Purpose,
     user_id: int,
     digest: bytes,
@@ -111,20 +111,20 @@ async def put(
     return ends
 
 
-async def find(connection: AsyncConnection, purpose: Purpose, digest: bytes) -> AccountToken | None:
+async def find(connection: Connection, purpose: Purpose, digest: bytes) -> AccountToken | None:
     """Return the token if it is valid and more second factors may be tried; otherwise None."""
     known = select(*_TOKEN.columns).join(user, user.c.id == account_token.c.user_id)
     left = account_token.c.wrong < MOST_WRONG
     return await _TOKEN.one_or_none(connection, known.where(_good(purpose, digest), left))
 
 
-async def spend(connection: AsyncConnection, purpose: Purpose, digest: bytes) -> AccountToken | None:
+async def spend(connection: Connection, purpose: Purpose, digest: bytes) -> AccountToken | None:
     """Delete and return a valid token; None otherwise. Only one of several concurrent requests gets it."""
     gone = delete(account_token).where(user.c.id == account_token.c.user_id, _good(purpose, digest))
     return await _TOKEN.one_or_none(connection, gone.returning(*_TOKEN.columns))
 
 
-async def tried(connection: AsyncConnection, digest: bytes) -> bool:
+async def tried(connection: Connection, digest: bytes) -> bool:
     """Count an attempt at a second factor before its check; return false if the limit is reached."""
     counted = update(account_token).where(
         account_token.c.digest == digest, account_token.c.wrong < MOST_WRONG
@@ -132,7 +132,7 @@ async def tried(connection: AsyncConnection, digest: bytes) -> bool:
     return (await connection.execute(counted.values(wrong=account_token.c.wrong + 1))).rowcount == 1
 
 
-async def made_within(connection: AsyncConnection, purpose: Purpose, user_id: int, ago: timedelta) -> bool:
+async def made_within(connection: Connection, purpose: Purpose, user_id: int, ago: timedelta) -> bool:
     """Return true if the latest token of a user was created less than ``ago`` before now."""
     since = func.now() - bindparam("ago", ago, Interval())
     latest = select(account_token.c.digest).where(
@@ -143,30 +143,30 @@ async def made_within(connection: AsyncConnection, purpose: Purpose, user_id: in
     return (await connection.execute(latest)).first() is not None
 
 
-async def forget_expired(connection: AsyncConnection, most: int) -> int:
+async def forget_expired(connection: Connection, most: int) -> int:
     """Delete at most ``most`` expired tokens; return their number."""
     return await delete_some(connection, account_token, account_token.c.expires_time < func.now(), most)
 
 
-async def forget_all(connection: AsyncConnection) -> None:
+async def forget_all(connection: Connection) -> None:
     """Delete all tokens and requests: after a restore, used tokens could be back."""
     await connection.execute(delete(account_token))
     await connection.execute(delete(address_undo))
     await connection.execute(delete(reset_request))
 
 
-async def ask(connection: AsyncConnection, user_name_key: str, client_ip: str) -> None:
+async def ask(connection: Connection, user_name_key: str, client_ip: str) -> None:
     """Store a request for a link, once per name until a job has processed it."""
     row = upsert(reset_request).values(user_name_key=user_name_key, client_ip=client_ip)
     await connection.execute(row.on_conflict_do_nothing())
 
 
-async def is_asked(connection: AsyncConnection) -> bool:
+async def is_asked(connection: Connection) -> bool:
     """Return true if a request waits for the job."""
     return (await connection.execute(select(reset_request.c.user_name_key).limit(1))).first() is not None
 
 
-async def take_requests(connection: AsyncConnection, most: int) -> Sequence[ResetRequest]:
+async def take_requests(connection: Connection, most: int) -> Sequence[ResetRequest]:
     """Delete and return at most ``most`` requests, except those locked by another transaction."""
     chosen = select(reset_request.c.user_name_key).limit(most).with_for_update(skip_locked=True)
     gone = delete(reset_request).where(reset_request.c.user_name_key.in_(chosen))

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import ColumnElement, Interval, and_, bindparam, delete, func, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.account_links.schema import address_undo
 from service.records.bans import in_force
 from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.rights import user, user_ban
 
 LASTS: Final = timedelta(days=1)
@@ -30,7 +30,7 @@ class AddressUndo:
 _UNDO: Final = RowMapper(AddressUndo, address_undo, user_name=user.c.user_name)
 
 
-async def put(connection: AsyncConnection, user_id: int, digest: bytes, email: str) -> datetime:
+async def put(connection: Connection, user_id: int, digest: bytes, email: str) -> datetime:
     """Write a link to undo a change, mailed to ``email``; return its expiry. Older links remain valid."""
     ends = func.date_trunc("milliseconds", func.now() + bindparam("lasts", LASTS, Interval()))
     row = insert(address_undo).values(digest=digest, user_id=user_id, email=email, expires_time=ends)
@@ -38,13 +38,13 @@ async def put(connection: AsyncConnection, user_id: int, digest: bytes, email: s
     return end
 
 
-async def find(connection: AsyncConnection, digest: bytes) -> AddressUndo | None:
+async def find(connection: Connection, digest: bytes) -> AddressUndo | None:
     """Return the link if it is valid; otherwise None. Links of disabled or banned accounts are invalid."""
     known = select(*_UNDO.columns).join(user, user.c.id == address_undo.c.user_id)
     return await _UNDO.one_or_none(connection, known.where(_good(digest)))
 
 
-async def spend(connection: AsyncConnection, digest: bytes) -> AddressUndo | None:
+async def spend(connection: Connection, digest: bytes) -> AddressUndo | None:
     """Delete a valid link and all later ones, and return it; otherwise return None.
 
     Later links were mailed to later addresses, which must not be restored. Earlier links remain valid.
@@ -57,7 +57,7 @@ async def spend(connection: AsyncConnection, digest: bytes) -> AddressUndo | Non
     return spent
 
 
-async def forget_expired(connection: AsyncConnection, most: int) -> int:
+async def forget_expired(connection: Connection, most: int) -> int:
     """Delete at most ``most`` expired links; return their number."""
     return await delete_some(connection, address_undo, address_undo.c.expires_time < func.now(), most)
 

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
 from msgspec import Meta, Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.kernel.value_rules import ID, Id
 from service.records.assignments import approved, instant, not_ended
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of
+from service.records.database.transactions import Connection
 from service.records.schema.rights import How, Source, ended_assignment, role, user, user_role
 from service.records.user_list import PLANNING
 
@@ -130,7 +130,7 @@ def _over() -> sa.Select[*tuple[Any, ...]]:
 
 
 async def page(
-    connection: AsyncConnection,
+    connection: Connection,
     criteria: AssignmentFilter,
     *,
     page: int = 1,
@@ -161,7 +161,7 @@ async def page(
 
 
 async def in_order(
-    connection: AsyncConnection, ids: Sequence[int], at: datetime | None = None
+    connection: Connection, ids: Sequence[int], at: datetime | None = None
 ) -> tuple[Assignment, ...]:
     """Return the stored assignments with these ids, in the same order."""
     rows = await connection.execute(_live(instant(at)).where(user_role.c.id.in_(ids)))
@@ -170,7 +170,7 @@ async def in_order(
 
 
 async def of_user(
-    connection: AsyncConnection,
+    connection: Connection,
     user_id: int,
     *,
     ended: bool = False,
@@ -199,7 +199,7 @@ async def of_user(
 
 
 async def read(
-    connection: AsyncConnection, user_id: int, assignment_id: int, *, at: datetime | None = None
+    connection: Connection, user_id: int, assignment_id: int, *, at: datetime | None = None
 ) -> Assignment:
     """Return an assignment of a user, current or past; raises NotFound for an unknown id."""
     live = _live(instant(at)).where(user_role.c.user_id == user_id, user_role.c.id == assignment_id)
@@ -215,7 +215,7 @@ def _read(row: sa.Row[*tuple[Any, ...]]) -> Assignment:
 
 
 async def every(
-    connection: AsyncConnection,
+    connection: Connection,
     condition: sa.ColumnElement[bool],
     order: sa.ColumnElement[Any],
     at: datetime | None = None,

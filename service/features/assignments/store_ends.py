@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.assignments.store import Assignment, every
 from service.kernel.clock import rfc3339
 from service.records import assignments
 from service.records.assignments import instant, not_ended
+from service.records.database.transactions import Connection
 from service.records.schema.of_users import notice
 from service.records.schema.rights import role, user_role
 
@@ -33,16 +33,14 @@ def _goes_on() -> sa.ColumnElement[bool]:
     return sa.exists().where(beside, begun, longer)
 
 
-async def ending(
-    connection: AsyncConnection, within: timedelta, at: datetime | None = None
-) -> list[Assignment]:
+async def ending(connection: Connection, within: timedelta, at: datetime | None = None) -> list[Assignment]:
     """Return the assignments whose expiry within that time takes a role from the user, by expiry."""
     moment = instant(at)
     soon = (user_role.c.valid_until > moment) & (user_role.c.valid_until <= moment + within)
     return await every(connection, soon & ~_goes_on(), user_role.c.valid_until, at)
 
 
-async def breaking(connection: AsyncConnection, at: datetime | None = None) -> list[Assignment]:
+async def breaking(connection: Connection, at: datetime | None = None) -> list[Assignment]:
     """Return the assignments that last longer from now than their role allows, or lack a required reason."""
     moment = instant(at)
     rest = user_role.c.valid_until - sa.func.greatest(moment, user_role.c.valid_from)
@@ -80,7 +78,7 @@ def _untold(ahead: timedelta, least: timedelta, at: datetime | None) -> sa.Colum
 
 
 async def to_tell(
-    connection: AsyncConnection, at: datetime | None = None
+    connection: Connection, at: datetime | None = None
 ) -> list[tuple[Assignment, Mapping[str, str]]]:
     """Return the expiries to notify users of now, each with the facts of the notice."""
     due: list[tuple[Assignment, Mapping[str, str]]] = []
@@ -97,7 +95,7 @@ async def to_tell(
     return due
 
 
-async def is_due(connection: AsyncConnection) -> bool:
+async def is_due(connection: Connection) -> bool:
     """Return true if assignments must be archived, or users notified of an expiry."""
     over = user_role.c.valid_until <= instant(None) - SETTLED
     untold = (_untold(*limits, None) for limits in _LIMITS)
@@ -106,7 +104,7 @@ async def is_due(connection: AsyncConnection) -> bool:
     ).first() is not None
 
 
-async def set_aside(connection: AsyncConnection, most: int) -> int:
+async def set_aside(connection: Connection, most: int) -> int:
     """Archive at most ``most`` assignments that expired ``SETTLED`` ago; return the number of users."""
     now: Any = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
     return len(await assignments.set_aside(connection, most, now - SETTLED))

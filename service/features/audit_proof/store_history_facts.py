@@ -11,11 +11,11 @@ from typing import Final
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.persons import MOST_TAKEOVER_DAYS
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.permission_uses import KEPT_MONTHS
 from service.records.schema.logs import history_seal
 
@@ -185,7 +185,7 @@ _SEAL: Final = RowMapper(HistorySeal, history_seal)
 
 
 async def digests(
-    connection: AsyncConnection,
+    connection: Connection,
     source: Source,
     limits: Sequence[datetime],
     *,
@@ -222,7 +222,7 @@ def _digests_of(source: Source) -> sa.TextClause:
         """)  # noqa: S608 - of constants
 
 
-async def horizon(connection: AsyncConnection) -> datetime:
+async def horizon(connection: Connection) -> datetime:
     """Return the instant before which all facts are committed: no transaction that writes began earlier."""
     statement = sa.text("""
         SELECT least(now() - CAST(:settled AS interval), min(xact_start)) FROM pg_stat_activity
@@ -232,7 +232,7 @@ async def horizon(connection: AsyncConnection) -> datetime:
     return moment
 
 
-async def seals(connection: AsyncConnection) -> AsyncIterator[HistorySeal]:
+async def seals(connection: Connection) -> AsyncIterator[HistorySeal]:
     """Yield all seals, in order of number."""
     ordered = _SEAL.select.order_by(history_seal.c.number)
     rows = await connection.stream(ordered, execution_options={"yield_per": _AT_ONCE})
@@ -240,31 +240,31 @@ async def seals(connection: AsyncConnection) -> AsyncIterator[HistorySeal]:
         yield _SEAL.of(row)
 
 
-async def newest(connection: AsyncConnection, count: int) -> list[HistorySeal]:
+async def newest(connection: Connection, count: int) -> list[HistorySeal]:
     """Return the newest seals, the newest first."""
     ordered = _SEAL.select.order_by(history_seal.c.number.desc())
     return await _SEAL.all(connection, ordered.limit(count))
 
 
-async def hashes(connection: AsyncConnection, numbers: Collection[int]) -> dict[int, str]:
+async def hashes(connection: Connection, numbers: Collection[int]) -> dict[int, str]:
     """Return the hashes of the seals with these numbers, in hexadecimal, by number."""
     chosen = sa.select(history_seal.c.number, history_seal.c.hash).where(history_seal.c.number.in_(numbers))
     return {row.number: row.hash.hex() for row in await connection.execute(chosen)}
 
 
-async def any_keyed(connection: AsyncConnection) -> bool:
+async def any_keyed(connection: Connection) -> bool:
     """Return true if any seal was created with a key."""
     keyed = sa.text("SELECT EXISTS (SELECT FROM sys.history_seal WHERE seals - '' <> '{}')")
     return bool((await connection.execute(keyed)).scalar_one())
 
 
-async def add(connection: AsyncConnection, seal: HistorySeal) -> None:
+async def add(connection: Connection, seal: HistorySeal) -> None:
     """Write a seal."""
     values = {each.name: getattr(seal, each.name) for each in fields(seal)}  # no copy of some 10,000 digests
     await connection.execute(sa.insert(history_seal).values(values))
 
 
-async def users_among(connection: AsyncConnection, user_ids: Sequence[int]) -> frozenset[int]:
+async def users_among(connection: Connection, user_ids: Sequence[int]) -> frozenset[int]:
     """Return those of the users who still exist."""
     statement = sa.text('SELECT id FROM sys."user" WHERE id = ANY (CAST(:ids AS bigint[]))')
     return frozenset((await connection.execute(statement, {"ids": list(user_ids)})).scalars())

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy.dialects.postgresql import ARRAY, distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.directories.schema import Directory, DirectoryValues, directory
 from service.kernel.feature import provided
 from service.records.assignments import instant, not_ended
 from service.records.database.filters import among
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.of_users import directory_account
 from service.records.schema.rights import role, user, user_role
 
@@ -54,28 +54,28 @@ _DIRECTORIES: Final = _DIRECTORY.select.select_from(
 _ASSIGNED: Final = RowMapper(Assigned, user_role, role_code=role.c.role_code)
 
 
-async def every(connection: AsyncConnection) -> list[Directory]:
+async def every(connection: Connection) -> list[Directory]:
     """Return all directories, by name."""
     return await _DIRECTORY.all(connection, _DIRECTORIES.order_by(directory.c.name))
 
 
-async def named(connection: AsyncConnection, name: str) -> Directory | None:
+async def named(connection: Connection, name: str) -> Directory | None:
     """Return the directory with that name, or None."""
     return await _DIRECTORY.one_or_none(connection, _DIRECTORIES.where(directory.c.name == name))
 
 
-async def cut_off_providers(connection: AsyncConnection) -> set[str]:
+async def cut_off_providers(connection: Connection) -> set[str]:
     """Return the names of the disabled providers, which open no sessions: the port ``cut-off``."""
     statement = sa.select(directory.c.name).where(directory.c.kind == "oidc", ~directory.c.enabled)
     return set((await connection.execute(statement)).scalars())
 
 
-async def of_client(connection: AsyncConnection, user_id: int) -> Directory | None:
+async def of_client(connection: Connection, user_id: int) -> Directory | None:
     """Return the directory for which a service account provisions, or None."""
     return await _DIRECTORY.one_or_none(connection, _DIRECTORIES.where(directory.c.client_id == user_id))
 
 
-async def put(connection: AsyncConnection, name: str, values: DirectoryValues) -> Directory:
+async def put(connection: Connection, name: str, values: DirectoryValues) -> Directory:
     """Create or replace a directory; its members then wait for their roles."""
     columns = {
         "kind": values.kind,
@@ -94,14 +94,14 @@ async def put(connection: AsyncConnection, name: str, values: DirectoryValues) -
     return stored
 
 
-async def delete(connection: AsyncConnection, name: str) -> None:
+async def delete(connection: Connection, name: str) -> None:
     """Delete a directory; its provisioned accounts are then managed by no directory."""
     await connection.execute(sa.delete(directory).where(directory.c.name == name))
     managed = directory_account.c.managed & (directory_account.c.source == name)
     await connection.execute(sa.delete(directory_account).where(managed))
 
 
-async def known(connection: AsyncConnection, source: str, user_ids: Collection[int]) -> set[int]:
+async def known(connection: Connection, source: str, user_ids: Collection[int]) -> set[int]:
     """Return the given users who are known to a directory."""
     of_source = directory_account.c.source == source
     rows = sa.select(directory_account.c.user_id).where(
@@ -110,14 +110,14 @@ async def known(connection: AsyncConnection, source: str, user_ids: Collection[i
     return set((await connection.execute(rows)).scalars())
 
 
-async def knows_somebody(connection: AsyncConnection, source: str) -> bool:
+async def knows_somebody(connection: Connection, source: str) -> bool:
     """Return true if accounts are linked to the source, which need not be a stored directory."""
     linked = sa.select(directory_account.c.user_id).where(directory_account.c.source == source)
     return (await connection.execute(linked.limit(1))).one_or_none() is not None
 
 
 async def add_origin(
-    connection: AsyncConnection,
+    connection: Connection,
     source: str,
     issuer: str,
     subject: str,
@@ -142,20 +142,20 @@ async def add_origin(
     return (await connection.execute(new)).one_or_none() is not None
 
 
-async def remove_origin(connection: AsyncConnection, source: str, user_id: int) -> bool:
+async def remove_origin(connection: Connection, source: str, user_id: int) -> bool:
     """Remove the link between a directory and a user; return true if there was a link."""
     known = (directory_account.c.source == source) & (directory_account.c.user_id == user_id)
     return (await connection.execute(sa.delete(directory_account).where(known))).rowcount > 0
 
 
-async def some_wait(connection: AsyncConnection) -> bool:
+async def some_wait(connection: Connection) -> bool:
     """Return true if members of a directory wait for their roles."""
     waiting = sa.select(directory.c.name).where(directory.c.waiting_after.is_not(None))
     return (await connection.execute(waiting.limit(1))).one_or_none() is not None
 
 
 async def waiting_members(
-    connection: AsyncConnection, waiting: Directory, at: datetime, most: int
+    connection: Connection, waiting: Directory, at: datetime, most: int
 ) -> list[Member]:
     """Return the next members of a directory who wait for their roles, by user id.
 
@@ -193,7 +193,7 @@ async def waiting_members(
     ]
 
 
-async def wait_after(connection: AsyncConnection, name: str, user_id: int | None) -> None:
+async def wait_after(connection: Connection, name: str, user_id: int | None) -> None:
     """Store the user behind whom members wait for roles; None if no member waits."""
     statement = sa.update(directory).where(directory.c.name == name)
     # Not an edit: the last editor of the mapping stays recorded.
@@ -201,7 +201,7 @@ async def wait_after(connection: AsyncConnection, name: str, user_id: int | None
 
 
 async def assigned(
-    connection: AsyncConnection, source: str, user_ids: Collection[int], at: datetime
+    connection: Connection, source: str, user_ids: Collection[int], at: datetime
 ) -> dict[int, list[Assigned]]:
     """Return the roles assigned by a directory and in force or in future at that time, by user."""
     chosen = sa.select(user_role.c.user_id, *_ASSIGNED.columns)
@@ -215,9 +215,7 @@ async def assigned(
     return made
 
 
-async def roles_beside(
-    connection: AsyncConnection, source: str, user_ids: Collection[int]
-) -> dict[int, set[int]]:
+async def roles_beside(connection: Connection, source: str, user_ids: Collection[int]) -> dict[int, set[int]]:
     """Return the present and future roles of users from other sources than this directory, by user."""
     beside = user_role.c.directory.is_distinct_from(source) & among(user_role.c.user_id, user_ids)
     rows = sa.select(user_role.c.user_id, user_role.c.role_id).where(beside, not_ended(instant(None)))
@@ -227,14 +225,14 @@ async def roles_beside(
     return made
 
 
-async def giving(connection: AsyncConnection, user_id: int, role_ids: Collection[int]) -> str | None:
+async def giving(connection: Connection, user_id: int, role_ids: Collection[int]) -> str | None:
     """Return a directory that granted one of these roles to a user; None without one."""
     given = user_role.c.directory.is_not(None) & user_role.c.role_id.in_(role_ids)
     chosen = sa.select(user_role.c.directory).where(user_role.c.user_id == user_id, given)
     return (await connection.execute(chosen.limit(1))).scalar_one_or_none()
 
 
-async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[str, int]:
+async def role_ids(connection: Connection, codes: Collection[str]) -> dict[str, int]:
     """Return the ids of the roles with these codes; unknown codes are omitted."""
     rows = sa.select(role.c.role_code, role.c.id).where(role.c.role_code.in_(codes))
     return {row.role_code: row.id for row in await connection.execute(rows)}

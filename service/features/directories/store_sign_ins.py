@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.directories.schema import SignedIn, directory, directory_session
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 
 _SIGNED_IN: Final = RowMapper(SignedIn, directory_session)
 _ENDED: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -15,7 +15,7 @@ _ENDED: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def end(
-    connection: AsyncConnection,
+    connection: Connection,
     source: str,
     *,
     issuer: str | None = None,
@@ -46,7 +46,7 @@ async def end(
     return sorted(made, key=lambda each: (each.user_id, each.device))
 
 
-async def opens(connection: AsyncConnection, user_id: int, sign_in: str) -> bool:
+async def opens(connection: Connection, user_id: int, sign_in: str) -> bool:
     """Return true if a sign-in may open a session: it has not ended, and its provider is enabled."""
     table = directory_session.c
     off = (directory.c.name == table.source) & (directory.c.kind == "oidc") & ~directory.c.enabled
@@ -59,7 +59,7 @@ async def opens(connection: AsyncConnection, user_id: int, sign_in: str) -> bool
     return (await connection.execute(statement)).one_or_none() is not None
 
 
-async def named(connection: AsyncConnection, user_id: int, sign_in: str) -> SignedIn | None:
+async def named(connection: Connection, user_id: int, sign_in: str) -> SignedIn | None:
     """Return the sign-in of a user by its name, or None."""
     named_so = (directory_session.c.user_id == user_id) & (directory_session.c.sign_in == sign_in)
     return await _SIGNED_IN.only(connection, named_so)

@@ -5,10 +5,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.clock import now
 from service.records import permission_uses
+from service.records.database.transactions import Connection
 from service.records.role_holdings import ACTIVE
 from service.records.schema.of_users import directory_account, notice
 from service.records.schema.rights import api_key, user, user_login
@@ -26,7 +26,7 @@ class Quiet:
     told_time: datetime | None
 
 
-async def quiet(connection: AsyncConnection, days: int, user_id: int | None = None) -> list[Quiet]:
+async def quiet(connection: Connection, days: int, user_id: int | None = None) -> list[Quiet]:
     """Return active accounts that were not used for ``days``, by id; with ``user_id`` that account alone.
 
     Creation and edits count as use, so that an account that was enabled again is not disabled the next day.

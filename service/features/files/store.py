@@ -14,13 +14,13 @@ from msgspec import Meta, Struct
 from sqlalchemy import ColumnElement, Select, func, insert, select, text
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, QuotaExceeded
 from service.kernel.value_rules import ID, Id
 from service.records.database.filters import contains_folded, equals
 from service.records.database.paging import RecordList, sorts_of
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.of_users import file, object_space
 from service.records.schema.rights import user
 
@@ -72,7 +72,7 @@ def _stored() -> Select[*tuple[Any, ...]]:
 page = RecordList[File, FileFilter]("file", _FILE, _stored(), SORTS).page
 
 
-async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False) -> File:
+async def read(connection: Connection, file_id: int, *, lock: bool = False) -> File:
     """Return the stored file with that id, with ``lock`` locked for update; NotFound if unknown."""
     statement = _stored().where(file.c.id == file_id)
     stored = await _FILE.one_or_none(connection, statement.with_for_update(of=file) if lock else statement)
@@ -81,13 +81,13 @@ async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False)
     return stored
 
 
-async def of_link(connection: AsyncConnection, token_hash: str) -> File | None:
+async def of_link(connection: Connection, token_hash: str) -> File | None:
     """Return the file whose public link has that hash and has not expired, or None."""
     live = (file.c.token_hash == token_hash) & (file.c.token_expire_time > func.now())
     return await _FILE.one_or_none(connection, _stored().where(live))
 
 
-async def link(connection: AsyncConnection, file_id: int, token_hash: str, life: timedelta) -> datetime:
+async def link(connection: Connection, file_id: int, token_hash: str, life: timedelta) -> datetime:
     """Replace the public link of a stored file; return its expiry. NotFound if the file does not exist."""
     linked = {"token_hash": token_hash, "token_expire_time": func.now() + life}
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(linked)
@@ -98,7 +98,7 @@ async def link(connection: AsyncConnection, file_id: int, token_hash: str, life:
     return expires
 
 
-async def unlink(connection: AsyncConnection, file_id: int) -> None:
+async def unlink(connection: Connection, file_id: int) -> None:
     """Remove the public link of a stored file, if it has one. NotFound if the file does not exist."""
     unlinked = {"token_hash": None, "token_expire_time": None}
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(unlinked)
@@ -130,7 +130,7 @@ class Reservation(Struct, frozen=True):
 
 
 async def reserve(
-    connection: AsyncConnection,
+    connection: Connection,
     owner_id: int,
     name: str,
     content_type: str,
@@ -164,7 +164,7 @@ async def reserve(
     return Reservation(file_id, key, size)
 
 
-async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int | None:
+async def _left(connection: Connection, owner_id: int, quota: Quota) -> int | None:
     """Return the bytes that the owner may still upload; None for no limit. QuotaExceeded for no file."""
     used = select(func.coalesce(func.sum(file.c.size), 0), func.count()).where(
         file.c.owner_id == owner_id, (file.c.state == STORED) | _under_way()
@@ -175,31 +175,31 @@ async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int
     return max(0, quota.total_bytes - int(total)) if quota.total_bytes else None
 
 
-async def renew(connection: AsyncConnection, file_id: int) -> bool:
+async def renew(connection: Connection, file_id: int) -> bool:
     """Renew the lease of a pending file; returns False if the lease has ended."""
     written = change(file).where(file.c.id == file_id, _under_way())
     return (await connection.execute(written.values(lease_time=func.now() + LEASE))).rowcount == 1
 
 
-async def settle(connection: AsyncConnection, file_id: int, size: int, sha256: str) -> bool:
+async def settle(connection: Connection, file_id: int, size: int, sha256: str) -> bool:
     """Turn a pending file whose object exists into a stored one; returns False if the lease has ended."""
     written = change(file).where(file.c.id == file_id, _under_way())
     settled = written.values(state=STORED, lease_time=None, size=size, sha256=sha256, create_time=func.now())
     return (await connection.execute(settled)).rowcount == 1
 
 
-async def discard(connection: AsyncConnection, file_id: int) -> None:
+async def discard(connection: Connection, file_id: int) -> None:
     """Discard a file, whatever its state: it is invisible from the commit on."""
     gone = {"state": DISCARDED, "lease_time": None, "token_hash": None, "token_expire_time": None}
     await connection.execute(change(file).where(file.c.id == file_id).values(gone))
 
 
-async def forget(connection: AsyncConnection, *file_ids: int) -> None:
+async def forget(connection: Connection, *file_ids: int) -> None:
     """Delete the rows of discarded files whose objects are deleted."""
     await connection.execute(delete_from(file).where(file.c.id.in_(file_ids), file.c.state == DISCARDED))
 
 
-async def end_leases(connection: AsyncConnection) -> None:
+async def end_leases(connection: Connection) -> None:
     """Discard the pending files whose lease has ended.
 
     A lease that ends later than one from now would was given while the database's clock was ahead: it ends
@@ -247,7 +247,7 @@ class Orphans:
     database.
     """
 
-    def __init__(self, connection: AsyncConnection, prefix: str) -> None:
+    def __init__(self, connection: Connection, prefix: str) -> None:
         self._connection = connection
         self.prefix = prefix
 
@@ -270,7 +270,7 @@ class Orphans:
         await self._connection.execute(change(object_space).values(swept_time=func.now()))
 
 
-async def keep_objects(connection: AsyncConnection) -> None:
+async def keep_objects(connection: Connection) -> None:
     """Keep all objects until the transaction ends: no cleanup begins, and ``may_delete`` reports ``kept``.
 
     Waits for the end of a cleanup under way.
@@ -285,7 +285,7 @@ class Deletion(Struct, frozen=True):
     kept: bool
 
 
-async def may_delete(connection: AsyncConnection, key: str) -> Deletion:
+async def may_delete(connection: Connection, key: str) -> Deletion:
     """Return whether the object ``key`` may be deleted.
 
     An object of another prefix belongs to the installation that this database was restored from.
@@ -296,7 +296,7 @@ async def may_delete(connection: AsyncConnection, key: str) -> Deletion:
     return Deletion(*row)
 
 
-async def begin_cleanup(connection: AsyncConnection) -> Orphans | None:
+async def begin_cleanup(connection: Connection) -> Orphans | None:
     """Begin a cleanup if no other is running, else return None; none can begin until the transaction ends.
 
     The transaction may then be idle for as long as the cleanup takes.

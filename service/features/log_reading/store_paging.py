@@ -16,12 +16,12 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Select, Table, cast, func, literal, select, text, tuple_
 from sqlalchemy.dialects.postgresql import REGCLASS
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Unavailable, ValidationFailed
 from service.records.database.filters import Condition, Conditions, conditions_of
 from service.records.database.replica import Snapshots
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 
 _FORM: Final = struct.Struct(">?qq")  # newest first; microseconds since the epoch; id
 _WRITTEN: Final = struct.Struct(">Bq")  # a letter; id
@@ -146,7 +146,7 @@ class Log(Generic[E, F]):
         self._id: Column[Any] = table.c.id
 
     async def page(
-        self, connection: AsyncConnection, criteria: F, *, page: int, size: int, newest_first: bool = True
+        self, connection: Connection, criteria: F, *, page: int, size: int, newest_first: bool = True
     ) -> LogPage[E]:
         """Return page ``page`` (from 1); ValidationFailed for a page that needs a cursor."""
         if (offset := (page - 1) * size) >= MOST_COUNTED:
@@ -162,7 +162,7 @@ class Log(Generic[E, F]):
         return replace(listed, written=await self._last(connection))
 
     async def written_after(
-        self, connection: AsyncConnection, criteria: F, written: int, *, size: int
+        self, connection: Connection, criteria: F, written: int, *, size: int
     ) -> LogPage[E]:
         """Return the first ``size`` entries that were written after that with the id ``written``, in order.
 
@@ -182,11 +182,11 @@ class Log(Generic[E, F]):
             raise ValidationFailed(("after", "The log has not come that far: read the list again"))
         return LogPage(items, None, None, max(last, written))
 
-    async def _last(self, connection: AsyncConnection) -> int:
+    async def _last(self, connection: Connection) -> int:
         last_id: int | None = (await connection.execute(select(func.max(self._id)))).scalar_one()
         return last_id or 0
 
-    async def _numbered(self, connection: AsyncConnection) -> int:
+    async def _numbered(self, connection: Connection) -> int:
         """Return the last id that was given out; entries may have been dropped since."""
         table = self._id.table
         sequence = func.pg_get_serial_sequence(str(table), self._id.name)
@@ -195,7 +195,7 @@ class Log(Generic[E, F]):
 
     async def after(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         criteria: F,
         position: Position | None,
         *,
@@ -231,7 +231,7 @@ class Log(Generic[E, F]):
 
     async def _read(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         statement: Select[*tuple[Any, ...]],
         size: int,
         counted: int | None,
@@ -317,7 +317,7 @@ class LogReader:
                 return
 
     @asynccontextmanager
-    async def _connection(self, within: float) -> AsyncIterator[AsyncConnection]:
+    async def _connection(self, within: float) -> AsyncIterator[Connection]:
         try:
             async with asyncio.timeout(PAGE_WITHIN):
                 await self._slots.acquire()

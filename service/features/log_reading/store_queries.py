@@ -8,13 +8,13 @@ from typing import Annotated, Any, Final, Literal
 import sqlalchemy as sa
 from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONPATH
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.features.log_reading.store_paging import Log, Span, within
 from service.kernel.value_rules import Id
 from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.logs import IS_OF_RIGHTS, IS_PREVIEW, login_log, operation_log
 
 EVERYTHING: Final = Span()
@@ -195,7 +195,7 @@ _DETAIL: Final = RowMapper(
 )
 
 
-async def operation(connection: AsyncConnection, entry_id: int) -> OperationDetail:
+async def operation(connection: Connection, entry_id: int) -> OperationDetail:
     """Return one call with all its fields; NotFound if the entry does not exist."""
     entry = await _DETAIL.only(connection, operation_log.c.id == entry_id)
     if entry is None:
@@ -204,7 +204,7 @@ async def operation(connection: AsyncConnection, entry_id: int) -> OperationDeta
 
 
 async def first_changes(
-    connection: AsyncConnection, ids: Collection[int], most: int
+    connection: Connection, ids: Collection[int], most: int
 ) -> list[tuple[int, list[Any]]]:
     """Return the first ``most`` changes of calls that have saved some, with the id of each call."""
     first = sa.func.jsonb_path_query_array(operation_log.c.changes, sa.cast(f"$[0 to {most - 1}]", JSONPATH))
@@ -216,7 +216,7 @@ async def first_changes(
     return [(entry_id, changes) for entry_id, changes in rows]
 
 
-async def refused(connection: AsyncConnection, decision_id: str) -> OperationDetail | None:
+async def refused(connection: Connection, decision_id: str) -> OperationDetail | None:
     """Return the latest call that the decision with that id refused; None if unknown."""
     logged = operation_log.c
     statement = (

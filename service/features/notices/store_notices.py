@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final
 import sqlalchemy as sa
 from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.notices.schema import known_device
 from service.kernel.fields import values_of
@@ -16,6 +15,7 @@ from service.records.database.filters import among
 from service.records.database.paging import Page, page_of
 from service.records.database.portions import delete_some
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
+from service.records.database.transactions import Connection
 from service.records.schema.base import past
 from service.records.schema.of_users import notice
 from service.records.schema.rights import user
@@ -68,12 +68,12 @@ _LAST_SEEN: Final = PreparedSelect(
 )
 
 
-async def add(connection: AsyncConnection, new: NewNotice) -> Told | None:
+async def add(connection: Connection, new: NewNotice) -> Told | None:
     """Write a notice and return its recipient; write nothing and return None if there is no such user."""
     return next(iter(await add_each(connection, new, [new.user_id])), None)
 
 
-async def add_each(connection: AsyncConnection, new: NewNotice, user_ids: Collection[int]) -> list[Told]:
+async def add_each(connection: Connection, new: NewNotice, user_ids: Collection[int]) -> list[Told]:
     """Write a notice like ``new`` for each user; return the recipients, without unknown users."""
     values = values_of(new)
     chosen = sa.select(user.c.id, *(sa.literal(values[name], notice.c[name].type) for name in _COLUMNS))
@@ -86,7 +86,7 @@ async def add_each(connection: AsyncConnection, new: NewNotice, user_ids: Collec
     return [Told(*row) for row in await connection.execute(statement)]
 
 
-async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:
+async def told_within(connection: Connection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:
     """Return whether a user got a notice of ``kind`` within the time ``ago``."""
     since = sa.func.now() - sa.bindparam("ago", ago, sa.Interval())
     earlier = sa.select(notice.c.id).where(notice.c.user_id == user_id, notice.c.kind == kind)
@@ -95,19 +95,19 @@ async def told_within(connection: AsyncConnection, user_id: int, kind: NoticeKin
     ).first() is not None
 
 
-async def page(connection: AsyncConnection, user_id: int, *, page: int, size: int) -> Page[Notice]:
+async def page(connection: Connection, user_id: int, *, page: int, size: int) -> Page[Notice]:
     """Return page ``page`` (from 1) of the notices of a user, the latest first."""
     own = _NOTICE.select.where(notice.c.user_id == user_id)
     return (await page_of(connection, own, page=page, size=size, order=(notice.c.id.desc(),))).of(_NOTICE)
 
 
-async def unread(connection: AsyncConnection, user_id: int) -> int:
+async def unread(connection: Connection, user_id: int) -> int:
     """Return the number of a user's unread notices."""
     counted = sa.select(sa.func.count()).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
     return int((await connection.execute(counted)).scalar_one())
 
 
-async def mark_read(connection: AsyncConnection, user_id: int, ids: Collection[int] | None) -> None:
+async def mark_read(connection: Connection, user_id: int, ids: Collection[int] | None) -> None:
     """Mark notices of a user as read: those of ``ids``, or all (None). Ids of other users have no effect."""
     marked = sa.update(notice).where(notice.c.user_id == user_id, notice.c.read_time.is_(None))
     if ids is not None:
@@ -115,7 +115,7 @@ async def mark_read(connection: AsyncConnection, user_id: int, ids: Collection[i
     await connection.execute(marked.values(read_time=sa.func.now()))
 
 
-async def forget_old(connection: AsyncConnection, most: int) -> int:
+async def forget_old(connection: Connection, most: int) -> int:
     """Delete at most ``most`` notices older than ``KEPT``; return their number."""
     return await delete_some(connection, notice, notice.c.create_time < past() - KEPT, most)
 
@@ -125,7 +125,7 @@ async def is_known(source: Source, user_id: int, digest: bytes) -> bool:
     return bool(await _LAST_SEEN.all(source, user_id=user_id, digest=digest))
 
 
-async def know(connection: AsyncConnection, user_id: int, digest: bytes) -> bool:
+async def know(connection: Connection, user_id: int, digest: bytes) -> bool:
     """Store a login from a device; return True if it was unknown, once for concurrent logins."""
     row: Any = upsert(known_device).from_select(
         ["user_id", "digest"],
@@ -138,6 +138,6 @@ async def know(connection: AsyncConnection, user_id: int, digest: bytes) -> bool
     return bool((await connection.execute(new)).scalar_one_or_none())
 
 
-async def forget_devices(connection: AsyncConnection, most: int) -> int:
+async def forget_devices(connection: Connection, most: int) -> int:
     """Delete at most ``most`` devices last seen ``KNOWN`` ago; return their number."""
     return await delete_some(connection, known_device, known_device.c.last_time < past() - KNOWN, most)

@@ -5,32 +5,32 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.directories import store as directories
 from service.features.directories.schema import Directory, SignedIn, directory, directory_session
 from service.kernel.fields import values_of
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.origins import Origin
 from service.records.schema.of_users import directory_account
 
 _ORIGIN: Final = RowMapper(Origin, directory_account)
 
 
-async def of_provider(connection: AsyncConnection, name: str) -> Directory | None:
+async def of_provider(connection: Connection, name: str) -> Directory | None:
     """Return the mapping of a provider, or None; a provisioning directory is no provider."""
     stored = await directories.named(connection, name)
     return None if stored is None or stored.kind != "oidc" else stored
 
 
-async def origin(connection: AsyncConnection, source: str, issuer: str, subject: str) -> Origin | None:
+async def origin(connection: Connection, source: str, issuer: str, subject: str) -> Origin | None:
     """Return the account linked to ``subject`` of a directory, or None."""
     table = directory_account.c
     same = (table.source == source) & (table.issuer == issuer) & (table.subject == subject)
     return await _ORIGIN.only(connection, same)
 
 
-async def touch(connection: AsyncConnection, source: str, issuer: str, subject: str) -> bool:
+async def touch(connection: Connection, source: str, issuer: str, subject: str) -> bool:
     """Store the time of a provider sign-in; return False if no account is linked to the subject.
 
     Locks the link until the transaction ends.
@@ -39,7 +39,7 @@ async def touch(connection: AsyncConnection, source: str, issuer: str, subject: 
 
 
 async def note_groups(
-    connection: AsyncConnection,
+    connection: Connection,
     place: tuple[str, str, str],
     groups: Collection[str],
     since: datetime,
@@ -52,13 +52,13 @@ async def note_groups(
     await _note(connection, place, groups=list(groups), groups_time=since, roles_until=until)
 
 
-async def _note(connection: AsyncConnection, place: tuple[str, str, str], **values: Any) -> bool:
+async def _note(connection: Connection, place: tuple[str, str, str], **values: Any) -> bool:
     table = directory_account.c
     same = sa.tuple_(table.source, table.issuer, table.subject) == sa.tuple_(*place)
     return (await connection.execute(sa.update(directory_account).where(same).values(**values))).rowcount > 0
 
 
-async def add(connection: AsyncConnection, session: SignedIn, live: str, until: datetime) -> None:
+async def add(connection: Connection, session: SignedIn, live: str, until: datetime) -> None:
     """Store a sign-in that may open a session.
 
     Deletes earlier sign-ins on the device from before ``until``, which can no longer open a session; keeps
@@ -71,7 +71,7 @@ async def add(connection: AsyncConnection, session: SignedIn, live: str, until: 
     await connection.execute(sa.delete(directory_session).where(of_device, over))
 
 
-async def in_need(connection: AsyncConnection) -> tuple[int, str]:
+async def in_need(connection: Connection) -> tuple[int, str]:
     """Return the number of links of enabled providers to accounts, and why it matters.
 
     Providers missing in the settings count too: sessions that they opened still exist.

@@ -6,10 +6,10 @@ from typing import Final
 
 from msgspec import Struct
 from sqlalchemy import column, delete, func, insert, select, table, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.operations.schema import Backup, backup
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.base import SCHEMA
 from service.records.schema.of_users import file, object_space
 from service.records.user_overview import oldest_user
@@ -29,7 +29,7 @@ class Standing(Struct, frozen=True):
 
 
 async def note(
-    connection: AsyncConnection, name: str, snapshot_time: datetime, user_name: str, *, with_files: bool
+    connection: Connection, name: str, snapshot_time: datetime, user_name: str, *, with_files: bool
 ) -> None:
     """Record the complete backup ``name``."""
     values = {"id": name, "snapshot_time": snapshot_time, "user_name": user_name, "with_files": with_files}
@@ -38,14 +38,14 @@ async def note(
     await connection.execute(delete(backup).where(backup.c.id.not_in(newest)))
 
 
-async def latest(connection: AsyncConnection) -> Backup | None:
+async def latest(connection: Connection) -> Backup | None:
     """Return the newest backup, None if none is known."""
     statement = _BACKUP.select.order_by(backup.c.make_time.desc()).limit(1)
     backups = await _BACKUP.all(connection, statement)
     return backups[0] if backups else None
 
 
-async def standing(connection: AsyncConnection, days: int) -> Standing:
+async def standing(connection: Connection, days: int) -> Standing:
     """Return whether a backup is overdue; each may be ``days`` old, 0 for no limit.
 
     The first backup is due that many days after the first user was created.
@@ -84,7 +84,7 @@ _VERSION: Final = table("alembic_version", column("version_num"), schema=SCHEMA)
 _OBJECT: Final = RowMapper(StoredObject, file)
 
 
-async def export_snapshot(connection: AsyncConnection) -> Snapshot:
+async def export_snapshot(connection: Connection) -> Snapshot:
     """Export the snapshot of ``connection``: others can use it until the transaction ends.
 
     PostgreSQL manual §9.28.5.
@@ -99,7 +99,7 @@ async def export_snapshot(connection: AsyncConnection) -> Snapshot:
     return Snapshot(*(await connection.execute(select(*columns))).one())
 
 
-async def stored_objects(connection: AsyncConnection) -> AsyncIterator[StoredObject]:
+async def stored_objects(connection: Connection) -> AsyncIterator[StoredObject]:
     """Yield the contents of all stored files, by id, with a few rows at a time in memory."""
     statement = _OBJECT.select.where(file.c.state == "stored").order_by(file.c.id)
     async for row in await connection.stream(statement.execution_options(yield_per=_AT_ONCE)):

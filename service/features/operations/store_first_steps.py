@@ -4,10 +4,10 @@ from typing import Final
 
 from msgspec import Struct
 from sqlalchemy import exists, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.operations.schema import backup
 from service.kernel.text import name_key
+from service.records.database.transactions import Connection
 from service.records.installation.seed_catalogue import ADMINISTRATOR, ROLES
 from service.records.schema.installation import seeded
 from service.records.schema.rights import resource, role, user
@@ -38,6 +38,6 @@ _STEPS: Final = select(
 )
 
 
-async def first_steps(connection: AsyncConnection) -> FirstSteps:
+async def first_steps(connection: Connection) -> FirstSteps:
     """Return which steps have been taken."""
     return FirstSteps(*(await connection.execute(_STEPS)).one())

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sqlalchemy import BigInteger, delete, func, literal, or_, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.feature import provided
+from service.records.database.transactions import Connection
 from service.records.published import bit_positions
 from service.records.schema import rights
 from service.records.schema.of_users import file, object_space
@@ -60,17 +60,17 @@ class Secrets:
     mails: int = 0
 
 
-async def count_tables(connection: AsyncConnection) -> int:
+async def count_tables(connection: Connection) -> int:
     """Return how many tables and views the database has, also those of others."""
     return int((await connection.execute(_TABLES)).scalar_one())
 
 
-async def server_version(connection: AsyncConnection) -> int:
+async def server_version(connection: Connection) -> int:
     """Return ``server_version_num``, such as 180001."""
     return int((await connection.execute(text("SHOW server_version_num"))).scalar_one())
 
 
-async def raise_ids(connection: AsyncConnection, seconds: float) -> int:
+async def raise_ids(connection: Connection, seconds: float) -> int:
     """Advance every identity column beyond the ids given in the ``seconds`` since the backup.
 
     Return the number of advanced columns. The ids given since are unknown. The margin is more than an
@@ -84,7 +84,7 @@ async def raise_ids(connection: AsyncConnection, seconds: float) -> int:
     return len(sequences)
 
 
-async def raise_versions(connection: AsyncConnection, seconds: float) -> None:
+async def raise_versions(connection: Connection, seconds: float) -> None:
     """Move the version of every record on, beyond the edits in the ``seconds`` since the backup.
 
     Without that, the next edits would give a record versions that it had before the restore, with another
@@ -97,7 +97,7 @@ async def raise_versions(connection: AsyncConnection, seconds: float) -> None:
         await connection.execute(update(table).values(version=raised))
 
 
-async def retire_unknown_positions(connection: AsyncConnection) -> None:
+async def retire_unknown_positions(connection: Connection) -> None:
     """Have the next ``POSITIONS`` bit positions wait as if they had just been given up.
 
     Those given after the backup are among them, and other services may still read tokens with them.
@@ -106,7 +106,7 @@ async def retire_unknown_positions(connection: AsyncConnection) -> None:
 
 
 async def end_secrets(
-    connection: AsyncConnection, *, api_keys: bool, links: bool, recovery_codes: bool
+    connection: Connection, *, api_keys: bool, links: bool, recovery_codes: bool
 ) -> Secrets:
     """End all API keys, public links and recovery codes: some may have been revoked or used since.
 
@@ -134,13 +134,13 @@ async def end_secrets(
     return ended
 
 
-async def spend_app_codes(connection: AsyncConnection, step: int) -> None:
+async def spend_app_codes(connection: Connection, step: int) -> None:
     """Refuse the codes of all apps up to a time step: some may have been used after the backup."""
     apps = update(rights.user_factor).where(rights.user_factor.c.kind == "totp")
     await connection.execute(apps.values(last_step=func.greatest(rights.user_factor.c.last_step, step)))
 
 
-async def begin_objects(connection: AsyncConnection, prefix: str, *, moved: bool) -> None:
+async def begin_objects(connection: Connection, prefix: str, *, moved: bool) -> None:
     """Let ``prefix`` start the keys of new objects.
 
     With ``moved`` those of all stored files as well, whatever prefix an earlier restore has left them.

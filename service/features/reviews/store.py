@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
 from msgspec import Meta, Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.features.reviews.schema import (
@@ -33,6 +32,7 @@ from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.portions import write_in_portions
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.rights import role, user, user_role
 
 
@@ -114,7 +114,7 @@ def _subjects() -> RowMapper[Subject]:
 
 
 async def subjects(
-    connection: AsyncConnection,
+    connection: Connection,
     at: datetime,
     *,
     role_ids: Collection[int] | None = None,
@@ -145,7 +145,7 @@ async def subjects(
     return await mapped.all(connection, chosen.order_by(role.c.role_code, user_role.c.id).limit(most))
 
 
-async def create(connection: AsyncConnection, new: NewReview, items: Sequence[NewItem]) -> Review:
+async def create(connection: Connection, new: NewReview, items: Sequence[NewItem]) -> Review:
     """Write a review with its items."""
     written = sa.insert(review).values(values_of(new)).returning(*_REVIEW.columns)
     made = await _REVIEW.returned(connection, written)
@@ -155,7 +155,7 @@ async def create(connection: AsyncConnection, new: NewReview, items: Sequence[Ne
 
 
 async def read(
-    connection: AsyncConnection, review_id: int, visible: Visible | None = None, *, for_update: bool = False
+    connection: Connection, review_id: int, visible: Visible | None = None, *, for_update: bool = False
 ) -> Review:
     """Return a review; NotFound if none of the ``visible`` ones (None: all) has that id."""
     chosen = _REVIEW.select.where(review.c.id == review_id, *_seen(visible))
@@ -169,14 +169,14 @@ def _seen(visible: Visible | None) -> list[sa.ColumnElement[bool]]:
     return [] if visible is None else [visible.condition]
 
 
-async def codes(connection: AsyncConnection) -> list[str]:
+async def codes(connection: Connection) -> list[str]:
     """Return the reviewer codes of all reviews, including closed ones: the policy has a line for each."""
     chosen = sa.select(review.c.reviewer_code).where(review.c.reviewer_code.is_not(None)).distinct()
     return list((await connection.execute(chosen)).scalars())
 
 
 async def page(
-    connection: AsyncConnection,
+    connection: Connection,
     criteria: ReviewFilter,
     visible: Visible | None,
     *,
@@ -190,7 +190,7 @@ async def page(
     return (await page_of(connection, matching, page=page, size=size, order=order)).of(_REVIEW)
 
 
-async def progress(connection: AsyncConnection, review_ids: Collection[int]) -> dict[int, Progress]:
+async def progress(connection: Connection, review_ids: Collection[int]) -> dict[int, Progress]:
     """Return the progress of reviews, by id."""
     table, count = review_item.c, sa.func.count()
     counted = sa.select(
@@ -205,7 +205,7 @@ async def progress(connection: AsyncConnection, review_ids: Collection[int]) -> 
 
 
 async def item_page(
-    connection: AsyncConnection,
+    connection: Connection,
     review_id: int,
     criteria: ItemFilter,
     *,
@@ -219,14 +219,12 @@ async def item_page(
     return (await page_of(connection, matching, page=page, size=size, order=order)).of(_ITEM)
 
 
-async def items(connection: AsyncConnection, review_id: int) -> list[Item]:
+async def items(connection: Connection, review_id: int) -> list[Item]:
     """Return all items of a review, by id."""
     return await _ITEM.where(connection, review_item.c.review_id == review_id, order=review_item.c.id)
 
 
-async def items_of_user(
-    connection: AsyncConnection, user_id: int, since: datetime, until: datetime
-) -> list[Item]:
+async def items_of_user(connection: Connection, user_id: int, since: datetime, until: datetime) -> list[Item]:
     """Return the items about a user in reviews that were open between two instants, by id."""
     under_way = (review.c.create_time < until) & (review.c.end_time.is_(None) | (review.c.end_time >= since))
     chosen = _ITEM.select.join(review, review.c.id == review_item.c.review_id)
@@ -234,7 +232,7 @@ async def items_of_user(
     return await _ITEM.all(connection, matching.order_by(review_item.c.id))
 
 
-async def item(connection: AsyncConnection, review_id: int, item_id: int) -> Item:
+async def item(connection: Connection, review_id: int, item_id: int) -> Item:
     """Return an item of a review, for update; NotFound if there is none with that id."""
     chosen = _ITEM.select.where(review_item.c.review_id == review_id, review_item.c.id == item_id)
     stored = await _ITEM.one_or_none(connection, chosen.with_for_update())
@@ -243,28 +241,28 @@ async def item(connection: AsyncConnection, review_id: int, item_id: int) -> Ite
     return stored
 
 
-async def is_asked(connection: AsyncConnection, assignment_id: int, but: Collection[int]) -> bool:
+async def is_asked(connection: Connection, assignment_id: int, but: Collection[int]) -> bool:
     """Return whether another review item than ``but`` still has to settle an assignment."""
     table = review_item.c
     pending = (table.assignment_id == assignment_id) & table.outcome.is_(None) & table.id.not_in(but)
     return bool((await connection.execute(sa.select(sa.exists().where(pending)))).scalar_one())
 
 
-async def unsettled(connection: AsyncConnection, review_id: int, most: int) -> list[Item]:
+async def unsettled(connection: Connection, review_id: int, most: int) -> list[Item]:
     """Return the first ``most`` unsettled items, ordered by their new end, items without one first."""
     table = review_item.c
     chosen = _ITEM.select.where(table.review_id == review_id, table.outcome.is_(None))
     return await _ITEM.all(connection, chosen.order_by(table.until.nulls_first(), table.id).limit(most))
 
 
-async def unsettled_users(connection: AsyncConnection, review_id: int) -> list[int]:
+async def unsettled_users(connection: Connection, review_id: int) -> list[int]:
     """Return the ids of the users of these items."""
     table = review_item.c
     chosen = sa.select(table.user_id).where(table.review_id == review_id, table.outcome.is_(None))
     return list((await connection.execute(chosen.distinct())).scalars())
 
 
-async def change_items(connection: AsyncConnection, changed: Mapping[int, Mapping[str, Any]]) -> None:
+async def change_items(connection: Connection, changed: Mapping[int, Mapping[str, Any]]) -> None:
     """Store decisions and outcomes of items: column values by item id."""
     alike: dict[str, tuple[Mapping[str, Any], list[int]]] = {}
     for item_id, values in changed.items():
@@ -274,24 +272,24 @@ async def change_items(connection: AsyncConnection, changed: Mapping[int, Mappin
         await connection.execute(sa.update(review_item).where(chosen).values(values))
 
 
-async def begin_closing(connection: AsyncConnection, review_id: int, at: datetime, *, by: str | None) -> None:
+async def begin_closing(connection: Connection, review_id: int, at: datetime, *, by: str | None) -> None:
     """Stop decisions on a review; ``by`` None stands for the deadline."""
     values = {"state": "closing", "close_time": at, "closed_by": by}
     await connection.execute(sa.update(review).where(review.c.id == review_id).values(values))
 
 
-async def close(connection: AsyncConnection, review_id: int, at: datetime) -> Review:
+async def close(connection: Connection, review_id: int, at: datetime) -> Review:
     """Close a review finally once all its items are settled."""
     ended = sa.update(review).where(review.c.id == review_id).values(state="closed", end_time=at)
     return await _REVIEW.returned(connection, ended.returning(*_REVIEW.columns))
 
 
-async def under_way(connection: AsyncConnection) -> list[Review]:
+async def under_way(connection: Connection) -> list[Review]:
     """Return the reviews that are not closed, by id."""
     return await _REVIEW.where(connection, review.c.state != "closed", order=review.c.id)
 
 
-async def in_need(connection: AsyncConnection) -> tuple[int, str]:
+async def in_need(connection: Connection) -> tuple[int, str]:
     """Return the number of open reviews, and why it matters."""
     counted = sa.select(sa.func.count()).select_from(review).where(review.c.state != "closed")
     count: int = (await connection.execute(counted)).scalar_one()
@@ -301,9 +299,7 @@ async def in_need(connection: AsyncConnection) -> tuple[int, str]:
     )
 
 
-async def count_undecidable(
-    connection: AsyncConnection, review_id: int, user_ids: Collection[int] | None
-) -> int:
+async def count_undecidable(connection: Connection, review_id: int, user_ids: Collection[int] | None) -> int:
     """Count a review's undecided items that are about these users (None: all) or have the finding."""
     table = review_item.c
     about = sa.true() if user_ids is None else filters.among(table.user_id, user_ids)
@@ -317,12 +313,12 @@ def _due(at: datetime | None) -> sa.ColumnElement[bool]:
     return over | (review.c.state == "closing")
 
 
-async def is_due(connection: AsyncConnection) -> bool:
+async def is_due(connection: Connection) -> bool:
     """Return whether a review is over, or its closing was interrupted, by the database's clock."""
     return bool((await connection.execute(sa.select(sa.exists().where(_due(None))))).scalar_one())
 
 
-async def due(connection: AsyncConnection, at: datetime) -> list[int]:
+async def due(connection: Connection, at: datetime) -> list[int]:
     """Return the ids of the reviews that are over at ``at``, or whose closing was interrupted."""
     chosen = sa.select(review.c.id).where(_due(at)).order_by(review.c.deadline, review.c.id)
     return list((await connection.execute(chosen)).scalars())

@@ -5,12 +5,12 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.kernel.text import name_key
 from service.records.assignments import instant
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.rights import How, Source, ended_assignment, role, user, user_role
 
 
@@ -53,7 +53,7 @@ class KnownUser(Struct, frozen=True):
 _KNOWN = RowMapper(KnownUser, user)
 
 
-async def known(connection: AsyncConnection, user_name: str) -> KnownUser:
+async def known(connection: Connection, user_name: str) -> KnownUser:
     """Return the user with that name; NotFound if there is none."""
     stored = await _KNOWN.only(connection, user.c.user_name_key == name_key(user_name))
     if stored is None:
@@ -62,7 +62,7 @@ async def known(connection: AsyncConnection, user_name: str) -> KnownUser:
 
 
 async def assignments(
-    connection: AsyncConnection, user_id: int, since: datetime, until: datetime
+    connection: Connection, user_id: int, since: datetime, until: datetime
 ) -> list[HeldAssignment]:
     """Return the assignments of a user in force at some time from ``since`` and before ``until``."""
 

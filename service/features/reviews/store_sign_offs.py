@@ -6,13 +6,13 @@ from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.reviews.schema import NewSignOff, SignOff, policy_sign_off
 from service.kernel.fields import values_of
 from service.kernel.value_rules import Id, RoleCode, UserName
 from service.records.assignments import instant
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.rights import Source, ended_assignment, role, user, user_role
 
 Change: TypeAlias = Literal["given", "edited", "ended"]
@@ -36,13 +36,13 @@ class ChangedAssignment(Struct, frozen=True, kw_only=True):
 _SIGN_OFF: Final = RowMapper(SignOff, policy_sign_off)
 
 
-async def create(connection: AsyncConnection, new: NewSignOff) -> SignOff:
+async def create(connection: Connection, new: NewSignOff) -> SignOff:
     """Store a sign-off of a revision."""
     written = sa.insert(policy_sign_off).values(values_of(new)).returning(*_SIGN_OFF.columns)
     return await _SIGN_OFF.returned(connection, written)
 
 
-async def of_revisions(connection: AsyncConnection, revisions: Collection[int]) -> dict[int, list[SignOff]]:
+async def of_revisions(connection: Connection, revisions: Collection[int]) -> dict[int, list[SignOff]]:
     """Return the sign-offs of each of these revisions, in the order of time."""
     table = policy_sign_off.c
     by_revision: dict[int, list[SignOff]] = {revision: [] for revision in revisions}
@@ -51,21 +51,21 @@ async def of_revisions(connection: AsyncConnection, revisions: Collection[int]) 
     return by_revision
 
 
-async def last_before(connection: AsyncConnection, revision: int) -> int:
+async def last_before(connection: Connection, revision: int) -> int:
     """Return the last signed-off revision before another one; 0 if there is none."""
     table = policy_sign_off.c
     last = sa.select(sa.func.max(table.revision)).where(table.revision < revision)
     return (await connection.execute(last)).scalar_one() or 0
 
 
-async def last_of(connection: AsyncConnection, user_id: int) -> SignOff | None:
+async def last_of(connection: Connection, user_id: int) -> SignOff | None:
     """Return the last sign-off of a user; None if there is none."""
     chosen = _SIGN_OFF.select.where(policy_sign_off.c.user_id == user_id)
     return await _SIGN_OFF.one_or_none(connection, chosen.order_by(policy_sign_off.c.id.desc()).limit(1))
 
 
 async def changed_assignments(
-    connection: AsyncConnection, since: datetime, *, size: int, offset: int
+    connection: Connection, since: datetime, *, size: int, offset: int
 ) -> list[ChangedAssignment]:
     """Return the assignments that were created, edited or ended since an instant, by time.
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.assignments import store as assignment_list
 from service.features.assignments.store import Assignment
@@ -22,6 +21,7 @@ from service.records.database.filters import among, array_of_ids, array_of_texts
 from service.records.database.paging import Page, page_of
 from service.records.database.portions import each_row
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.rights import (
     api_key,
     ended_assignment,
@@ -71,7 +71,7 @@ def _day_of(moment: sa.ColumnElement[Any]) -> sa.ColumnElement[date]:
     return sa.cast(sa.func.timezone("UTC", moment), sa.Date)
 
 
-async def given_codes(connection: AsyncConnection) -> list[GivenCode]:
+async def given_codes(connection: Connection) -> list[GivenCode]:
     """Return the current codes of roles, by role and code."""
     life = role_code_life.c
     of_roles = role_code_life.join(role, role.c.id == life.role_id)
@@ -79,20 +79,20 @@ async def given_codes(connection: AsyncConnection) -> list[GivenCode]:
     return await _GIVEN.all(connection, given.order_by(life.role_code, life.code))
 
 
-async def needed_codes(connection: AsyncConnection) -> list[str]:
+async def needed_codes(connection: Connection) -> list[str]:
     """Return the codes needed by any user, within the retention period."""
     codes = sa.select(sa.func.jsonb_object_keys(permission_use.c.days).label("code")).subquery()
     chosen = sa.select(codes.c.code).distinct().where(codes.c.code.regexp_match(NO_WORD))
     return list((await connection.execute(chosen)).scalars())
 
 
-async def button_codes(connection: AsyncConnection) -> frozenset[str]:
+async def button_codes(connection: Connection) -> frozenset[str]:
     """Return the codes that a role can give: those of the enabled Buttons."""
     codes = sa.select(menu.c.auth_mark).where(menu.c.menu_type == "Button", menu.c.enabled)
     return frozenset((await connection.execute(codes)).scalars())
 
 
-async def role_uses(connection: AsyncConnection, since: date) -> dict[int, dict[str, int]]:
+async def role_uses(connection: Connection, since: date) -> dict[int, dict[str, int]]:
     """Return the last day on which holders of each role needed a code while they held the role.
 
     By role and code; the day is the number of days after ``since``. Codes that other roles gave are included.
@@ -170,7 +170,7 @@ class Unneeded(Struct, frozen=True):
 
 
 async def unused_assignments(
-    connection: AsyncConnection, unneeded: Unneeded, *, page: int, size: int
+    connection: Connection, unneeded: Unneeded, *, page: int, size: int
 ) -> Page[Assignment]:
     """Return page ``page`` (from 1) of the unused assignments, by the names of users, then by role."""
     statement = (
@@ -188,7 +188,7 @@ async def unused_assignments(
     return Page(await assignment_list.in_order(connection, ids[(page - 1) * size : page * size]), len(ids))
 
 
-async def idle_assignments(connection: AsyncConnection, since: date) -> int:
+async def idle_assignments(connection: Connection, since: date) -> int:
     """Count the assignments of users without any use since the month of a day.
 
     Only assignments that give codes and are older than that day count. It reads no single uses, so it is
@@ -209,7 +209,7 @@ def _there_since(since: date) -> sa.ColumnElement[bool]:
 
 
 async def last_uses_of(
-    connection: AsyncConnection, covered: Covered, assignment_ids: Collection[int]
+    connection: Connection, covered: Covered, assignment_ids: Collection[int]
 ) -> dict[int, date]:
     """Return the last need of assignments by their ids, within the retention period."""
     chosen = among(user_role.c.id, assignment_ids)
@@ -218,7 +218,7 @@ async def last_uses_of(
     return {row.id: row.day async for row in each_row(await connection.execute(last))}
 
 
-async def unused_keys(connection: AsyncConnection, since: date, *, page: int, size: int) -> Page[UnusedKey]:
+async def unused_keys(connection: Connection, since: date, *, page: int, size: int) -> Page[UnusedKey]:
     """Return page ``page`` (from 1) of the valid API keys that are older than a day and unused since then."""
     key, begun = api_key.c, _beginning(since)
     statement = _KEY.select.select_from(api_key.join(user, user.c.id == key.user_id)).where(

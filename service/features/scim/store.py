@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 from msgspec import Struct, structs
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.directories.schema import directory as directory_table
 from service.features.scim.filters import Filter, Place
@@ -21,6 +20,7 @@ from service.kernel.fields import names_of, values_of
 from service.kernel.text import name_key
 from service.records.database.filters import among, each_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
+from service.records.database.transactions import Connection
 from service.records.schema.rights import user
 
 R = TypeVar("R")
@@ -120,7 +120,7 @@ _OWN_USER: Final = PreparedSelect(
 
 
 async def users(
-    connection: AsyncConnection, chosen: Chosen, *, linked: bool = True
+    connection: Connection, chosen: Chosen, *, linked: bool = True
 ) -> tuple[list[ProvisionedUser], int]:
     """Return users of a directory, and their number; ScimFault for an unsupported filter or order.
 
@@ -139,7 +139,7 @@ async def users(
 
 
 async def one_user(
-    connection: AsyncConnection, directory: str, user_id: int, *, linked: bool = True
+    connection: Connection, directory: str, user_id: int, *, linked: bool = True
 ) -> ProvisionedUser | None:
     """Return a user of a directory, or None; ``linked``: with its groups."""
     mapper = _USER if linked else _USER_ALONE
@@ -152,14 +152,14 @@ async def own_user(source: Source, client_id: int, user_id: int) -> ProvisionedU
     return await _OWN_USER.one_or_none(source, client_id=client_id, user_id=user_id)
 
 
-async def put_user(connection: AsyncConnection, directory: str, user_id: int, known: Known) -> None:
+async def put_user(connection: Connection, directory: str, user_id: int, known: Known) -> None:
     """Store a directory's attributes of a user, and clear the mark of a deleted user."""
     values = values_of(known, Known) | {"gone": False}
     written = upsert(scim_user).values(user_id=user_id, directory=directory, **values)
     await connection.execute(written.on_conflict_do_update(index_elements=["user_id"], set_=values))
 
 
-async def forget_user(connection: AsyncConnection, user_id: int) -> None:
+async def forget_user(connection: Connection, user_id: int) -> None:
     """Store that a directory has deleted a user, and remove the user from its groups."""
     of_user = scim_user.c.user_id == user_id
     await connection.execute(sa.update(scim_user).where(of_user).values(gone=True))
@@ -168,7 +168,7 @@ async def forget_user(connection: AsyncConnection, user_id: int) -> None:
     await _raise_versions(connection, groups)
 
 
-async def gone_user(connection: AsyncConnection, directory: str, user_name: str) -> int | None:
+async def gone_user(connection: Connection, directory: str, user_name: str) -> int | None:
     """Return the id of the user with that name whom the directory has deleted, or None."""
     known = (scim_user.c.directory == directory) & scim_user.c.gone
     named = sa.select(user.c.id).select_from(_USERS)
@@ -176,15 +176,13 @@ async def gone_user(connection: AsyncConnection, directory: str, user_name: str)
     return (await connection.execute(statement)).scalar_one_or_none()
 
 
-async def groups_of(connection: AsyncConnection, user_ids: Collection[int]) -> dict[int, list[str]]:
+async def groups_of(connection: Connection, user_ids: Collection[int]) -> dict[int, list[str]]:
     """Return the names of the groups of users, by user."""
     pairs = await _pairs(connection, scim_member.c.user_id, user_ids)
     return {user_id: [name for _, name in pairs.get(user_id, ())] for user_id in user_ids}
 
 
-async def groups(
-    connection: AsyncConnection, chosen: Chosen, *, linked: bool = True
-) -> tuple[list[Group], int]:
+async def groups(connection: Connection, chosen: Chosen, *, linked: bool = True) -> tuple[list[Group], int]:
     """Return groups of a directory, and their number; ScimFault for an unsupported filter or order.
 
     ``linked``: with their members, which may reduce the page to groups with ``MOST_MEMBERS`` together.
@@ -203,7 +201,7 @@ async def groups(
 
 
 async def one_group(
-    connection: AsyncConnection, directory: str, group_id: int, *, linked: bool = True
+    connection: Connection, directory: str, group_id: int, *, linked: bool = True
 ) -> Group | None:
     """Return a group of a directory, or None; ``linked``: with its members."""
     known = (scim_group.c.id == group_id) & (scim_group.c.directory == directory)
@@ -214,7 +212,7 @@ async def one_group(
     return structs.replace(stored, members=members.get(group_id, ()))
 
 
-async def is_taken(connection: AsyncConnection, directory: str, display_name: str, but: int = 0) -> bool:
+async def is_taken(connection: Connection, directory: str, display_name: str, but: int = 0) -> bool:
     """Return whether another group of the directory has that name, ignoring case like filters."""
     folded = GROUP_COLUMNS["displayName"]
     same = folded.sql == folded.key(display_name)
@@ -224,7 +222,7 @@ async def is_taken(connection: AsyncConnection, directory: str, display_name: st
 
 
 async def create_group(
-    connection: AsyncConnection, directory: str, display_name: str, external_id: str | None
+    connection: Connection, directory: str, display_name: str, external_id: str | None
 ) -> int:
     """Write a group without members, and return its id."""
     values = {"directory": directory, "display_name": display_name, "external_id": external_id}
@@ -234,7 +232,7 @@ async def create_group(
 
 
 async def update_group(
-    connection: AsyncConnection, group_id: int, display_name: str, external_id: str | None
+    connection: Connection, group_id: int, display_name: str, external_id: str | None
 ) -> None:
     """Store the values of a group, and raise its version."""
     values = {"display_name": display_name, "external_id": external_id}
@@ -242,12 +240,12 @@ async def update_group(
     await _raise_versions(connection, [group_id])
 
 
-async def delete_group(connection: AsyncConnection, group_id: int) -> None:
+async def delete_group(connection: Connection, group_id: int) -> None:
     """Delete a group."""
     await connection.execute(sa.delete(scim_group).where(scim_group.c.id == group_id))
 
 
-async def known_users(connection: AsyncConnection, directory: str, user_ids: Collection[int]) -> set[int]:
+async def known_users(connection: Connection, directory: str, user_ids: Collection[int]) -> set[int]:
     """Return the ids that belong to users of the directory."""
     known = (scim_user.c.directory == directory) & ~scim_user.c.gone
     chosen = sa.select(scim_user.c.user_id).where(known, among(scim_user.c.user_id, user_ids))
@@ -255,7 +253,7 @@ async def known_users(connection: AsyncConnection, directory: str, user_ids: Col
 
 
 async def change_members(
-    connection: AsyncConnection, group_id: int, added: Collection[int], removed: Collection[int]
+    connection: Connection, group_id: int, added: Collection[int], removed: Collection[int]
 ) -> None:
     """Add users to a group, and remove others."""
     if added:
@@ -266,7 +264,7 @@ async def change_members(
         await connection.execute(sa.delete(scim_member).where(scim_member.c.group_id == group_id, gone))
 
 
-async def _raise_versions(connection: AsyncConnection, group_ids: Collection[int]) -> None:
+async def _raise_versions(connection: Connection, group_ids: Collection[int]) -> None:
     if group_ids:
         raised = {"version": scim_group.c.version + 1, "update_time": sa.func.now()}
         await connection.execute(
@@ -274,7 +272,7 @@ async def _raise_versions(connection: AsyncConnection, group_ids: Collection[int
         )
 
 
-async def _within(connection: AsyncConnection, listed: list[Group]) -> list[Group]:
+async def _within(connection: Connection, listed: list[Group]) -> list[Group]:
     """Return the first groups that have at most ``MOST_MEMBERS`` together, but at least one."""
     counted = sa.select(scim_member.c.group_id, sa.func.count().label("members")).group_by(
         scim_member.c.group_id
@@ -289,7 +287,7 @@ async def _within(connection: AsyncConnection, listed: list[Group]) -> list[Grou
 
 
 async def _page(
-    connection: AsyncConnection, mapper: RowMapper[R], statement: sa.Select[Any], chosen: Chosen
+    connection: Connection, mapper: RowMapper[R], statement: sa.Select[Any], chosen: Chosen
 ) -> tuple[list[R], int]:
     """Return a page of the records of ``statement``, and their number, counted only where needed."""
     listed = await mapper.all(connection, statement.offset(chosen.skipped).limit(chosen.most))
@@ -300,7 +298,7 @@ async def _page(
 
 
 async def _pairs(
-    connection: AsyncConnection, by: sa.ColumnElement[int], ids: Collection[int]
+    connection: Connection, by: sa.ColumnElement[int], ids: Collection[int]
 ) -> dict[int, tuple[tuple[int, str], ...]]:
     """Return the groups by user, or the members by group: the ids and names of each."""
     if not ids:
@@ -325,7 +323,7 @@ def names_of_groups(user_id: sa.ColumnElement[Any], source: str) -> "sa.Select[A
     )
 
 
-async def in_need(connection: AsyncConnection) -> tuple[int, str]:
+async def in_need(connection: Connection) -> tuple[int, str]:
     """Return the number of enabled directories that provision through SCIM, and why it matters."""
     enabled = directory_table.c.enabled & (directory_table.c.kind == "scim")
     statement = sa.select(sa.func.count()).select_from(directory_table).where(enabled)

@@ -13,9 +13,9 @@ from typing import Any, Final
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy.dialects.postgresql import insert as insert_or
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
+from service.records.database.transactions import Connection
 from service.records.factors import Factor, FactorKind, has_any
 from service.records.schema.rights import recovery_code, user_factor
 
@@ -89,7 +89,7 @@ async def is_there(source: Source, user_id: int, factor_id: int) -> bool:
     return bool(await _IS_THERE.all(source, user_id=user_id, factor_id=factor_id))
 
 
-async def add_pending(connection: AsyncConnection, user_id: int, name: str, sealed_secret: bytes) -> int:
+async def add_pending(connection: Connection, user_id: int, name: str, sealed_secret: bytes) -> int:
     """Store an app that waits for its first code, replacing a waiting one; return its id."""
     await connection.execute(sa.delete(user_factor).where(_of(user_id), ~_CONFIRMED))
     new = sa.insert(user_factor).values(
@@ -98,7 +98,7 @@ async def add_pending(connection: AsyncConnection, user_id: int, name: str, seal
     return int((await connection.execute(new.returning(user_factor.c.id))).scalar_one())
 
 
-async def pending(connection: AsyncConnection, user_id: int, factor_id: int) -> App | None:
+async def pending(connection: Connection, user_id: int, factor_id: int) -> App | None:
     """Return an app of the user that waits for its first code; None if there is none."""
     since = sa.func.now() - sa.bindparam("life", PENDING, sa.Interval())
     statement = _APP.select.where(
@@ -107,7 +107,7 @@ async def pending(connection: AsyncConnection, user_id: int, factor_id: int) -> 
     return await _APP.one_or_none(connection, statement)
 
 
-async def confirm(connection: AsyncConnection, app: App, step: int) -> Factor | None:
+async def confirm(connection: Connection, app: App, step: int) -> Factor | None:
     """Make an app a factor, and mark its code of ``step`` as used; None if another request did."""
     statement = (
         sa.update(user_factor)
@@ -122,14 +122,14 @@ async def apps(source: Source, user_id: int) -> list[App]:
     return await _APPS.all(source, user_id=user_id)
 
 
-async def use_app(connection: AsyncConnection, app: App, step: int) -> bool:
+async def use_app(connection: Connection, app: App, step: int) -> bool:
     """Use the code of ``step``; False if it, or a later one, was used before."""
     unused = sa.or_(user_factor.c.last_step.is_(None), user_factor.c.last_step < step)
     return await _used(connection, app.id, unused, last_step=step)
 
 
 async def add_passkey(
-    connection: AsyncConnection, user_id: int, name: str, passkey: StoredPasskey, sign_count: int
+    connection: Connection, user_id: int, name: str, passkey: StoredPasskey, sign_count: int
 ) -> Factor | None:
     """Write a passkey; return None if the same passkey exists already, for any user."""
     new = insert_or(user_factor).values(
@@ -148,19 +148,19 @@ async def add_passkey(
     return await _FACTOR.one_or_none(connection, only_new.returning(*_FACTOR.columns))
 
 
-async def passkeys(connection: AsyncConnection, user_id: int) -> list[Passkey]:
+async def passkeys(connection: Connection, user_id: int) -> list[Passkey]:
     """Return the passkeys of a user, the oldest first."""
     return await _PASSKEY.all(connection, _PASSKEYS.where(_of(user_id)).order_by(user_factor.c.id))
 
 
-async def passkey(connection: AsyncConnection, credential_id: bytes) -> Passkey | None:
+async def passkey(connection: Connection, credential_id: bytes) -> Passkey | None:
     """Return the passkey with that id, of any user; None if there is none."""
     return await _PASSKEY.one_or_none(
         connection, _PASSKEYS.where(_CREDENTIAL_ID), {"credential_id": credential_id}
     )
 
 
-async def use_passkey(connection: AsyncConnection, factor: Passkey, sign_count: int) -> bool:
+async def use_passkey(connection: Connection, factor: Passkey, sign_count: int) -> bool:
     """Store the counter of an assertion; return False if it decreased (WebAuthn §6.1.1).
 
     An authenticator without a counter always sends 0: 0 after 0 is no decrease.
@@ -172,7 +172,7 @@ async def use_passkey(connection: AsyncConnection, factor: Passkey, sign_count: 
 
 
 async def set_recovery_codes(
-    connection: AsyncConnection, user_id: int, name: str, digests: Collection[bytes]
+    connection: Connection, user_id: int, name: str, digests: Collection[bytes]
 ) -> Factor:
     """Store a set of recovery codes that replaces the old one; the user must be locked."""
     of_codes = user_factor.c.kind == "recovery_codes"
@@ -186,7 +186,7 @@ async def set_recovery_codes(
     return factor
 
 
-async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: bytes) -> int | None:
+async def use_recovery_code(connection: Connection, user_id: int, digest: bytes) -> int | None:
     """Use up a recovery code; return the id of its set, None if the user has no such code."""
     used = (
         sa.delete(recovery_code)
@@ -204,7 +204,7 @@ async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: b
     return factor_id
 
 
-async def remove(connection: AsyncConnection, user_id: int, factor_id: int) -> Factor | None:
+async def remove(connection: Connection, user_id: int, factor_id: int) -> Factor | None:
     """Delete a confirmed factor of the user, and with the last one the recovery codes; None if not found.
 
     The user must be locked.
@@ -216,9 +216,7 @@ async def remove(connection: AsyncConnection, user_id: int, factor_id: int) -> F
     return factor
 
 
-async def sealed_with_others(
-    connection: AsyncConnection, key_id: bytes, *, after: int, most: int
-) -> list[App]:
+async def sealed_with_others(connection: Connection, key_id: bytes, *, after: int, most: int) -> list[App]:
     """Return, and lock, at most ``most`` apps whose secrets are sealed with another key than ``key_id``.
 
     By id, and only those with a greater id than ``after``. Apps that are in use just then are left out.
@@ -229,14 +227,14 @@ async def sealed_with_others(
     return await _APP.all(connection, statement)
 
 
-async def count_by_key(connection: AsyncConnection, id_bytes: int) -> dict[bytes, int]:
+async def count_by_key(connection: Connection, id_bytes: int) -> dict[bytes, int]:
     """Return the number of secrets sealed by each key, by key id: the first ``id_bytes`` of a secret."""
     key_id = sa.func.substr(user_factor.c.sealed_secret, 1, id_bytes)
     counted = sa.select(key_id, sa.func.count()).where(user_factor.c.kind == "totp").group_by(key_id)
     return {bytes(sealed_by): count for sealed_by, count in await connection.execute(counted)}
 
 
-async def seal_anew(connection: AsyncConnection, app: App, sealed_secret: bytes) -> None:
+async def seal_anew(connection: Connection, app: App, sealed_secret: bytes) -> None:
     """Store the secret of an app sealed with another key."""
     statement = sa.update(user_factor).where(user_factor.c.id == app.id)
     await connection.execute(statement.values(sealed_secret=sealed_secret))
@@ -247,7 +245,7 @@ def _of(user_id: int) -> sa.ColumnElement[bool]:
 
 
 async def _used(
-    connection: AsyncConnection, factor_id: int, unused: sa.ColumnElement[bool], **values: Any
+    connection: Connection, factor_id: int, unused: sa.ColumnElement[bool], **values: Any
 ) -> bool:
     statement = sa.update(user_factor).where(user_factor.c.id == factor_id, _CONFIRMED, unused)
     changed = await connection.execute(statement.values(last_used_time=sa.func.now(), **values))

@@ -6,13 +6,13 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 from sqlalchemy import Interval, bindparam, delete, func, insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Target
 from service.kernel.value_rules import Id
 from service.records import bans
 from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
 from service.records.schema.rights import api_key, user
 
 
@@ -47,7 +47,7 @@ _EXPIRING: Final = RowMapper(ExpiringKey, api_key, user_name=user.c.user_name)
 
 
 async def add(
-    connection: AsyncConnection,
+    connection: Connection,
     target: Target,
     *,
     key_name: str,
@@ -70,24 +70,24 @@ async def add(
     return await _STORED.returned(connection, new.returning(*_STORED.columns))
 
 
-async def of_user(connection: AsyncConnection, user_id: int) -> list[StoredKey]:
+async def of_user(connection: Connection, user_id: int) -> list[StoredKey]:
     """Return the keys of an account, the oldest first, including expired ones."""
     return await _STORED.where(connection, api_key.c.user_id == user_id, order=api_key.c.id)
 
 
-async def remove(connection: AsyncConnection, target: Target, key_id: int) -> StoredKey | None:
+async def remove(connection: Connection, target: Target, key_id: int) -> StoredKey | None:
     """Delete a key of that account and return it; None if there is no such key."""
     gone = delete(api_key).where(api_key.c.id == key_id, api_key.c.user_id == target.user_id)
     return await _STORED.one_or_none(connection, gone.returning(*_STORED.columns))
 
 
-async def forget_expired(connection: AsyncConnection, kept: timedelta, most: int) -> int:
+async def forget_expired(connection: Connection, kept: timedelta, most: int) -> int:
     """Delete at most ``most`` keys that expired longer than ``kept`` ago; return their number."""
     expired = api_key.c.expire_time < func.now() - bindparam("kept", kept, Interval())
     return await delete_some(connection, api_key, expired, most)
 
 
-async def expiring(connection: AsyncConnection, within: timedelta) -> list[ExpiringKey]:
+async def expiring(connection: Connection, within: timedelta) -> list[ExpiringKey]:
     """Return the keys of enabled accounts that expire ``within`` that time, the soonest first."""
     soon = api_key.c.expire_time.between(func.now(), func.now() + bindparam("within", within, Interval()))
     of_accounts = api_key.join(user, user.c.id == api_key.c.user_id)

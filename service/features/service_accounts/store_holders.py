@@ -7,11 +7,11 @@ from operator import itemgetter
 from typing import Final
 
 from sqlalchemy import BigInteger, Interval, bindparam, func, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import assignments, bans, role_rights
 from service.records.assignments import AT
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
+from service.records.database.transactions import Connection
 from service.records.role_rights import Rights
 from service.records.schema.rights import api_key, user, user_ban
 from service.records.user_list import Status, UserNames
@@ -71,7 +71,7 @@ async def holder(source: Source, key_id: int, at: datetime | None = None) -> tup
     return await _HOLDER_BY_ID.one_or_none(source, key_id=key_id, at=at)
 
 
-async def note_uses(connection: AsyncConnection, key_ids: Collection[int]) -> None:
+async def note_uses(connection: Connection, key_ids: Collection[int]) -> None:
     """Record the use of the keys now, unless one was recorded in the last ``USE_EVERY`` seconds."""
     before = func.now() - bindparam("every", timedelta(seconds=USE_EVERY), Interval())
     due = or_(api_key.c.last_use_time.is_(None), api_key.c.last_use_time <= before)

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.metrics import Health
 from service.records.database.transactions import Database
 from service.records.installation.schema_revision import SchemaStanding, schema_standing
-from service.records.schema import metadata
+from service.records.schema.all_tables import metadata
 from service.records.schema.policy import policy_worker
 
 _FACTS = text(

@@ -9,7 +9,8 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from service.records.installation.schema_revision import expected_schema
-from service.records.schema import SCHEMA, metadata
+from service.records.schema.all_tables import metadata
+from service.records.schema.base import SCHEMA
 from service.records.schema.folding import FOLD
 
 # Rows of the logs in a month without a partition; the part of the object store that belongs to this database;
