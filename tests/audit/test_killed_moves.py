@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -20,14 +19,13 @@ from service.records.logs import months as log_months
 from tests.audit import mover
 from tests.audit.conftest import Place, operation, place_at, until
 from tests.support.databases import NewDatabase
+from tests.support.forks import forks
 
 pytestmark = pytest.mark.anyio
 
 MONTHS = ("1999-06", "2024-10", "2024-11")
 A_DAY = 50
 """Entries of a day."""
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.support.command_imports"])
 
 
 @pytest.fixture
@@ -54,7 +52,7 @@ async def write(place: Place, day: str, *numbers: int) -> None:
 @contextmanager
 def moving(place: Place, portion: int) -> Iterator[BaseProcess]:
     """Have a process move all months, until it is done or the block ends."""
-    process = _processes.Process(target=mover.run, args=(place.database_url, portion))
+    process = forks().Process(target=mover.run, args=(place.database_url, portion))
     process.start()
     try:
         yield process

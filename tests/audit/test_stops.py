@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -23,6 +22,7 @@ from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import LogCounts
 from tests.audit import emitter
 from tests.audit.conftest import Place, operation, place_at, until
+from tests.support.forks import forks
 from tests.support.running import portcullis, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.spare import SpareStores
@@ -30,8 +30,6 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.support.command_imports"])
 
 LOST_AT_KILL = 0.1  # seconds before the end
 BUSY_MACHINE = 1.0  # seconds that a machine with other things to do may add
@@ -61,7 +59,7 @@ class Emitter:
         self._out, self._err = folder / f"{name}.out", folder / f"{name}.err"
         self._out.touch()
         arguments = (self._out, self._err, name, place.database_url, place.redis_url)
-        self.process = _processes.Process(target=emitter.run, args=arguments)
+        self.process = forks().Process(target=emitter.run, args=arguments)
         self.process.start()
 
     @property

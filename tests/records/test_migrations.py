@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import multiprocessing
 import subprocess
 import sys
 from importlib import import_module
@@ -21,10 +20,8 @@ from service.records.migrations import versions
 from service.records.migrations.running import steps
 from service.records.schema.all_tables import metadata
 from service.records.schema.base import SCHEMA
+from tests.support.forks import forks
 from tests.support.unstarted import COVERED
-
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.support.command_imports"])
 
 
 def _prepare(url: str, number: int, found_new: SimpleQueue[bool]) -> None:
@@ -32,10 +29,9 @@ def _prepare(url: str, number: int, found_new: SimpleQueue[bool]) -> None:
 
 
 def test_four_processes_starting_at_once_on_an_empty_database_all_succeed(empty_database_url: str) -> None:
-    found_new: SimpleQueue[bool] = _processes.SimpleQueue()
+    found_new: SimpleQueue[bool] = forks().SimpleQueue()
     starting = [
-        _processes.Process(target=_prepare, args=(empty_database_url, number, found_new))
-        for number in range(4)
+        forks().Process(target=_prepare, args=(empty_database_url, number, found_new)) for number in range(4)
     ]
     for process in starting:
         process.start()

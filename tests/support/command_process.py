@@ -7,7 +7,6 @@ launcher, in place of one more Python.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -21,9 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from service.__main__ import main
-
-_processes: Final = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.support.command_imports"])
+from tests.support.forks import forks
 
 
 def run(
@@ -56,7 +53,7 @@ def start(
 
     In a new session, a terminal among them becomes the one that controls it.
     """
-    process = _processes.Process(target=_run, args=(folder, arguments, dict(environ), files, new_session))
+    process = forks().Process(target=_run, args=(folder, arguments, dict(environ), files, new_session))
     process.start()
     return process
 

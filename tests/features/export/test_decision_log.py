@@ -7,7 +7,6 @@ import os
 import stat
 import threading
 from collections.abc import Sequence
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -28,12 +27,10 @@ from service.records.database.transactions import Database
 from service.settings import Policy
 from tests.features.export.appending import append
 from tests.features.metrics.test_metrics import TOKEN, value
+from tests.support.forks import forks
 from tests.support.inside import all_decisions, inside_published
 
 pytestmark = pytest.mark.anyio
-
-_processes = get_context("forkserver")
-_processes.set_forkserver_preload(["tests.support.command_imports"])
 
 
 def event(number: int) -> DecisionEvent:
@@ -236,7 +233,7 @@ def test_a_line_that_was_cut_off_does_not_spoil_the_next(
 
 def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
-    writers = [_processes.Process(target=append, args=(path, name)) for name in (b"a", b"b", b"c")]
+    writers = [forks().Process(target=append, args=(path, name)) for name in (b"a", b"b", b"c")]
     for writer in writers:
         writer.start()
     for writer in writers:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 
 import pytest
 from sqlalchemy import text
@@ -18,11 +17,9 @@ from tests.features.export import sender
 from tests.features.export.conftest import Place
 from tests.features.export.receiver import HttpReceiver, answering, poisoned
 from tests.features.export.test_receivers import SyslogServer, messages_of, tcp
+from tests.support.forks import forks
 
 pytestmark = pytest.mark.anyio
-
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.support.command_imports"])
 
 
 async def drained(delivery: Delivery) -> None:
@@ -181,7 +178,7 @@ async def test_a_worker_killed_within_a_batch_has_it_sent_again_by_another_one(p
         where = place.destination(receiver.url)
         await (await place.delivery(where, "w0")).close()
         written = await place.write("a", "b")
-        worker = _processes.Process(target=sender.run, args=(place.url, where))
+        worker = forks().Process(target=sender.run, args=(place.url, where))
         await asyncio.to_thread(worker.start)
         await until(lambda: bool(receiver.requests))
         worker.kill()
