@@ -11,17 +11,7 @@ from service.kernel.extension import Extension, SeedResource
 from service.kernel.permission_catalogue import Permission
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    created,
-    example_body,
-    logged,
-    login,
-    named,
-    needs,
-    public,
-    refuses,
-    refuses_keys,
-)
+from service.web.messages.operation_metadata import logged, login, needs, public, writes
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment
 
 __all__ = [
@@ -43,14 +33,10 @@ __all__ = [
     "Schema",
     "SeedResource",
     "ValidationFailed",
-    "created",
-    "example_body",
     "logged",
     "login",
     "moment",
-    "named",
     "needs",
     "public",
-    "refuses",
-    "refuses_keys",
+    "writes",
 ]

@@ -97,31 +97,30 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
 def _add_sign_in(routes: Routes, container: Container) -> None:
     parts = container.sign_in
     cookies = parts.cookies
-    routes.add("/api/auth/login", tokens.Login(parts.logins, cookies))
+    routes.serve(tokens.Login(parts.logins, cookies))
     if cookies.on:
-        refresh: object = tokens.RefreshInCookieMode(parts.refresh, parts.throttle, cookies)
+        routes.serve(tokens.RefreshInCookieMode(parts.refresh, parts.throttle, cookies))
     else:
-        refresh = tokens.Refresh(parts.refresh, parts.throttle)
-    routes.add("/api/auth/refresh", refresh)
-    routes.add("/api/auth/logout", sessions.Logout(parts.sessions, cookies))
-    routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
-    routes.add("/api/auth/sessions", sessions.OwnSessions(parts.sessions))
-    routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
+        routes.serve(tokens.Refresh(parts.refresh, parts.throttle))
+    routes.serve(sessions.Logout(parts.sessions, cookies))
+    routes.serve(sessions.LogoutAll(parts.sessions, cookies))
+    routes.serve(sessions.OwnSessions(parts.sessions))
+    routes.serve(sessions.SessionOnDevice(parts.sessions, cookies))
 
 
 def _add_online(routes: Routes, container: Container) -> None:
     parts = container.administration
-    routes.add("/api/online/list", sessions.OnlineList(container.sign_in.sessions))
-    routes.add("/api/online/{login_id}", sessions.OnlineUserSessions(parts.kicks))
-    routes.add("/api/online/{login_id}/ban", sessions.OnlineUserBan(parts.bans))
-    routes.add("/api/online/{login_id}/{device}", sessions.OnlineUserDevice(parts.kicks))
+    routes.serve(sessions.OnlineList(container.sign_in.sessions))
+    routes.serve(sessions.OnlineUserSessions(parts.kicks))
+    routes.serve(sessions.OnlineUserBan(parts.bans))
+    routes.serve(sessions.OnlineUserDevice(parts.kicks))
 
 
 def _add_policy(routes: Routes, container: Container) -> None:
     parts = container.policy
-    routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
-    routes.add("/api/policy/reload", policy.Reload(parts.changes))
-    routes.add("/api/policy/permission-map", policy.PermissionBits(parts.live))
+    routes.serve(policy.InForce(parts.live, parts.watch))
+    routes.serve(policy.Reload(parts.changes))
+    routes.serve(policy.PermissionBits(parts.live))
 
 
 def _add_resources(routes: Routes, container: Container) -> None:
@@ -129,11 +128,8 @@ def _add_resources(routes: Routes, container: Container) -> None:
     live = container.policy.live
     changes = container.administration
     resource = database, live, changes.resources
-    routes.add("/api/resource/list", resources.ResourceList(*resource))
-    routes.add("/api/resource", resources.Resources(*resource))
-    routes.add("/api/resource/{id}", resources.OneResource(*resource))
-    routes.add("/api/resource/{id}/enabled", resources.ResourceState(*resource))
-    routes.add("/api/resource/{id}/buttons", bindings.ResourceButtons(*resource))
+    routes.serve_all(resources, *resource)
+    routes.serve(bindings.ResourceButtons(*resource))
 
 
 def _add_menus_and_roles(routes: Routes, container: Container) -> None:
@@ -142,41 +138,32 @@ def _add_menus_and_roles(routes: Routes, container: Container) -> None:
     menu = database, live, changes.menus
     role = database, live, changes.roles
     resource = database, live, changes.resources
-    routes.add(
-        "/api/menu/mine", menus.MenuMine(database, live, container.stores.sessions.synchronized.instant)
-    )
-    routes.add("/api/menu/list", menus.MenuList(*menu))
-    routes.add("/api/menu", menus.Menus(*menu))
-    routes.add("/api/menu/{id}", menus.OneMenu(*menu))
-    routes.add("/api/menu/{id}/resources", bindings.ButtonResources(*resource))
-    routes.add("/api/role/list", roles.RoleList(*role))
-    routes.add("/api/role", roles.Roles(*role))
-    routes.add("/api/role/{id}", roles.OneRole(*role))
-    routes.add("/api/role/{id}/permissions", roles.RolePermissions(*role))
-    routes.add("/api/role/{id}/request-rule", request_rules.RuleOfRole(*role))
+    routes.serve(menus.MenuMine(database, live, container.stores.sessions.synchronized.instant))
+    routes.serve(menus.MenuList(*menu))
+    routes.serve(menus.Menus(*menu))
+    routes.serve(menus.OneMenu(*menu))
+    routes.serve(bindings.ButtonResources(*resource))
+    routes.serve_all(roles, *role)
+    routes.serve(request_rules.RuleOfRole(*role))
 
 
 def _add_own_account(routes: Routes, container: Container) -> None:
     database = container.stores.database
-    routes.add("/api/user/info", profile.Info(database, container.stores.sessions.synchronized.instant))
-    routes.add("/api/user/operations", profile.OwnOperationList(container.policy.live, routes))
-    routes.add(
-        "/api/user/profile",
-        profile.Profile(
-            database, container.administration.accounts, container.administration.own_credentials
-        ),
-    )
-    routes.add("/api/user/profile/password", profile.OwnPassword(container.administration.own_credentials))
+    routes.serve(profile.Info(database, container.stores.sessions.synchronized.instant))
+    routes.serve(profile.OwnOperationList(container.policy.live, routes))
+    own = container.administration.own_credentials
+    routes.serve(profile.Profile(database, container.administration.accounts, own))
+    routes.serve(profile.OwnPassword(own))
 
 
 def _add_users(routes: Routes, container: Container) -> None:
     database, changes = container.stores.database, container.administration
     user = database, container.policy.live, changes.accounts
-    routes.add("/api/user/list", users.UserList(*user))
-    routes.add("/api/user", users.Users(*user))
-    routes.add("/api/user/{id}", users.OneUser(*user))
-    routes.add("/api/user/{id}/password", users.UserPassword(changes.password_reset))
-    routes.add("/api/user/{id}/status", users.UserStatus(*user))
+    routes.serve(users.UserList(*user))
+    routes.serve(users.Users(*user))
+    routes.serve(users.OneUser(*user))
+    routes.serve(users.UserPassword(changes.password_reset))
+    routes.serve(users.UserStatus(*user))
 
 
 def _add_outside(routes: Routes, container: Container) -> None:

@@ -14,14 +14,7 @@ from service.errors import NotFound
 from service.kernel.codes import MAX_CODE_LENGTH, MOST_LINKED
 from service.records import bindings, menus, resources
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    example_parameters,
-    named,
-    needs,
-    refuses,
-    shows_more,
-    tagged,
-)
+from service.web.messages.operation_metadata import example_parameters, needs
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.schema import Id, Revision, Schema
 
@@ -89,13 +82,14 @@ class ResourceIds(Schema):
     resource_ids: Annotated[list[Id], Meta(max_length=MOST_LINKED)]
 
 
-class ResourceButtons(RecordEndpoint[Changes]):
-    """``/api/resource/{id}/buttons``."""
-
-    @needs("system:resource:list", "system:service:resources")
-    @refuses(NotFound)
-    @tagged
-    @named("getResourceButtons")
+class ResourceButtons(RecordEndpoint[Changes], at="/api/resource/{id}/buttons"):
+    @needs(
+        "system:resource:list",
+        "system:service:resources",
+        name="getResourceButtons",
+        refuses=[NotFound],
+        tagged=True,
+    )
     async def on_get(self, context: RequestContext, id: int) -> ButtonsOfResource:
         """Read the Buttons that open a resource."""
         async with self.database.snapshot() as connection:
@@ -133,15 +127,9 @@ class ResourceButtons(RecordEndpoint[Changes]):
         return SavedButtons(shown.menu_ids, shown.codes, shown.buttons, in_force(context, saved))
 
 
-class ButtonResources(RecordEndpoint[Changes]):
-    """``/api/menu/{id}/resources``."""
-
-    @needs("system:menu:list")
-    @refuses(NotFound)
-    @tagged
-    @shows_more
+class ButtonResources(RecordEndpoint[Changes], at="/api/menu/{id}/resources"):
+    @needs("system:menu:list", name="getButtonResources", refuses=[NotFound], tagged=True, shows_more=True)
     @example_parameters(id=20)
-    @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""
         async with self.database.snapshot() as connection:

@@ -9,7 +9,7 @@ from service.errors import Unavailable
 from service.kernel.metrics import Health, State
 from service.web.messages.address import peer_of
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, refuses
+from service.web.messages.operation_metadata import outside
 from service.web.messages.schema import Schema
 from service.web.observability.readiness import ReadinessChecks
 from service.web.requests.credentials import OperatorToken
@@ -38,7 +38,7 @@ class Readiness(Schema):
 class Live:
     """GET /health/live."""
 
-    @named("checkLiveness")
+    @outside(name="checkLiveness")
     async def on_get(self, _context: RequestContext) -> Liveness:
         """Check that the process is running.
 
@@ -56,8 +56,7 @@ class Ready:
         self._token = token
         self._facts = facts
 
-    @refuses(Unavailable)
-    @named("checkReadiness")
+    @outside(name="checkReadiness", refuses=[Unavailable])
     async def on_get(self, context: RequestContext) -> Readiness:
         """Check that users can log in, be authorized, and read and write.
 

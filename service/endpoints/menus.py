@@ -23,7 +23,7 @@ from service.records import menus, role_rights
 from service.records.database.transactions import Database
 from service.web.messages import record_schemas
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import login, named
+from service.web.messages.operation_metadata import Responders, login
 from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
 
 MenuType = Literal["Menu", "Button"]
@@ -95,9 +95,7 @@ MENU: Final = RecordKind(
 )
 
 
-class MenuList(RecordEndpoint[Changes]):
-    """``/api/menu/list``."""
-
+class MenuList(RecordEndpoint[Changes], at="/api/menu/list"):
     on_get = MENU.lists(
         MenuQuery,
         "List Menus and Buttons; `parentId` is the position in the tree.",
@@ -105,9 +103,7 @@ class MenuList(RecordEndpoint[Changes]):
     )
 
 
-class Menus(RecordEndpoint[Changes]):
-    """``/api/menu``."""
-
+class Menus(RecordEndpoint[Changes], at="/api/menu"):
     on_post = MENU.creates(
         NewMenu,
         "Create a Menu, or a Button with a permission code that the caller holds.",
@@ -123,9 +119,7 @@ class Menus(RecordEndpoint[Changes]):
     )
 
 
-class OneMenu(RecordEndpoint[Changes]):
-    """``/api/menu/{id}``."""
-
+class OneMenu(RecordEndpoint[Changes], at="/api/menu/{id}"):
     on_get = MENU.reads("Read a menu.", "system:menu:list")
     on_put = MENU.replaces(
         MenuReplacement,
@@ -201,17 +195,14 @@ class OwnMenus(Schema):
     codes: Codes
 
 
-class MenuMine:
-    """``/api/menu/mine``."""
-
+class MenuMine(Responders, at="/api/menu/mine"):
     def __init__(self, database: Database, live: LivePolicy, instant: Callable[[], datetime]) -> None:
         """``instant`` returns that of which rights are read."""
         self._database = database
         self._live = live
         self._instant = instant
 
-    @login
-    @named("getOwnMenus")
+    @login(name="getOwnMenus")
     async def on_get(self, context: RequestContext) -> OwnMenus:
         """Read the caller's own tree of menus, each list ordered by `sort`, and the codes held."""
         user_id = context.user.user_id

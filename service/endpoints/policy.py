@@ -14,7 +14,7 @@ from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict
 from service.records.published.policy_workers import PolicyWorker
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import logged, named, needs, publishes, refuses, tagged
+from service.web.messages.operation_metadata import Responders, needs, writes
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import SEVERAL, Line, PartQuery, Published, Revision, Schema
@@ -66,15 +66,12 @@ class PolicyQuery(PartQuery):
         return [str(rule) for rule in self.part(fitting)], len(fitting)
 
 
-class InForce:
-    """``/api/policy``."""
-
+class InForce(Responders, at="/api/policy"):
     def __init__(self, live: LivePolicy, watch: PolicyWatch) -> None:
         self._live = live
         self._watch = watch
 
-    @needs("system:policy:read")
-    @named("getPolicy")
+    @needs("system:policy:read", name="getPolicy")
     async def on_get(self, context: RequestContext, query: PolicyQuery) -> PolicyInForce:
         """Read the policy in force: revision, digest, model, lines, and the revision of each worker."""
         context.policy = policy = self._live.current
@@ -93,14 +90,9 @@ class InForce:
         )
 
 
-class Reload(Endpoint[PolicyChanges]):
-    """``/api/policy/reload``."""
-
-    @needs("system:policy:reload")
-    @logged("policy", "reload", "UPDATE")
-    @publishes
-    @refuses(Conflict)
-    @named("reloadPolicy")
+class Reload(Endpoint[PolicyChanges], at="/api/policy/reload"):
+    @needs("system:policy:reload", name="reloadPolicy", refuses=[Conflict])
+    @writes("reload", "UPDATE", publishes=True)
     async def on_post(self, context: RequestContext) -> Published:
         """Derive the policy again from the stored data, and publish it if it differs.
 
@@ -120,12 +112,8 @@ class BitPositions(Schema):
     bits: Annotated[dict[str, Annotated[int, Meta(ge=0)]], Meta(examples=[{"system:role:list": 17}])]
 
 
-class PermissionBits(Endpoint[LivePolicy]):
-    """``/api/policy/permission-map``."""
-
-    @needs("system:policy:read")
-    @tagged
-    @named("getPermissionMap")
+class PermissionBits(Endpoint[LivePolicy], at="/api/policy/permission-map"):
+    @needs("system:policy:read", name="getPermissionMap", tagged=True)
     async def on_get(self, context: RequestContext) -> BitPositions:
         """Read the map of permission codes to the bits of tokens, as of the policy in force.
 

@@ -23,15 +23,7 @@ from service.records import assignments
 from service.records.database.transactions import Database
 from service.records.user_list import UserValues, read_all
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    Operation,
-    example_body,
-    logged,
-    login,
-    named,
-    refuses,
-    tagged,
-)
+from service.web.messages.operation_metadata import Operation, Responders, login, writes
 from service.web.messages.preconditions import answer_tag, content_tag, unchanged, version_tag
 from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Moment, Revision, Schema, UpdatedBy
@@ -66,16 +58,13 @@ class UserInfo(Schema):
     must_change_password: bool
 
 
-class Info:
-    """``/api/user/info``."""
-
+class Info(Responders, at="/api/user/info"):
     def __init__(self, database: Database, instant: Callable[[], datetime]) -> None:
         """``instant`` returns that of which rights are read."""
         self._database = database
         self._instant = instant
 
-    @login
-    @named("getOwnAccount")
+    @login(name="getOwnAccount")
     async def on_get(self, context: RequestContext) -> UserInfo:
         """Read the caller's own account."""
         async with self._database.transaction() as connection:
@@ -121,17 +110,13 @@ class OwnProfile(Schema):
     updated_by: UpdatedBy
 
 
-class Profile:
-    """``/api/user/profile``."""
-
+class Profile(Responders, at="/api/user/profile"):
     def __init__(self, database: Database, accounts: Accounts, own: OwnCredentials) -> None:
         self._database = database
         self._accounts = accounts
         self._own = own
 
-    @login
-    @tagged
-    @named("getOwnProfile")
+    @login(name="getOwnProfile", tagged=True)
     async def on_get(self, context: RequestContext) -> OwnProfile:
         """Read the caller's own profile, to edit it."""
         async with self._database.transaction() as connection:
@@ -141,19 +126,17 @@ class Profile:
         answer_tag(context, version_tag(stored[0].version))
         return OwnProfile.of(stored[0])
 
-    @login
-    @logged("user", "edit own profile", "UPDATE")
-    @refuses(PreconditionFailed, Conflict, RateLimited)
-    @example_body(
-        {
+    @login(name="updateOwnProfile", refuses=[PreconditionFailed, Conflict, RateLimited], tagged=True)
+    @writes(
+        "edit own profile",
+        "UPDATE",
+        example={
             "nickName": "Admin",
             "email": "admin@example.org",
             "phone": "+49 30 1234567",
             "currentPassword": "your current one",
-        }
+        },
     )
-    @tagged
-    @named("updateOwnProfile")
     async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
         """Edit the caller's own account, except user name, status and roles.
 
@@ -179,14 +162,14 @@ class PasswordChangeOrder(Schema):
     new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
 
-class OwnPassword(Endpoint[OwnCredentials]):
-    """``/api/user/profile/password``."""
-
-    @login
-    @logged("user", "change own password", "UPDATE", params=False, response=False)
-    @refuses(Conflict, RateLimited)
-    @example_body({"currentPassword": "your current one", "newPassword": "five wary otters"})
-    @named("changeOwnPassword")
+class OwnPassword(Endpoint[OwnCredentials], at="/api/user/profile/password"):
+    @login(name="changeOwnPassword", refuses=[Conflict, RateLimited])
+    @writes(
+        "change own password",
+        "UPDATE",
+        keeps="nothing",
+        example={"currentPassword": "your current one", "newPassword": "five wary otters"},
+    )
     async def on_put(self, context: RequestContext, body: PasswordChangeOrder) -> None:
         """Change the caller's own password. Who has a second factor needs a session by two factors.
 
@@ -212,16 +195,12 @@ class OwnOperations(Schema):
     operations: list[Annotated[str, Meta(examples=["GET /api/user/{id}"])]]
 
 
-class OwnOperationList:
-    """``/api/user/operations``."""
-
+class OwnOperationList(Responders, at="/api/user/operations"):
     def __init__(self, live: LivePolicy, routes: Routes) -> None:
         self._live = live
         self._routes = routes
 
-    @login
-    @tagged
-    @named("listOwnOperations")
+    @login(name="listOwnOperations", tagged=True)
     async def on_get(self, context: RequestContext) -> OwnOperations:
         """List what the caller may call now, decided as requests are, through both layers.
 

@@ -17,8 +17,8 @@ from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFai
 from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import DeclaredKind
-from service.web.messages import operation_metadata
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, needs, writes
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.record_schemas import MergePatch
 from service.web.messages.schema import Found, Page, PageQuery, Published, Schema, page_answer
@@ -35,14 +35,14 @@ P = TypeVar("P")
 """A part of the service, such as ``Bans``, or a store that is only read."""
 
 
-class Endpoint(Generic[P]):
+class Endpoint(Responders, Generic[P]):
     """The base of endpoints that need ``part`` alone."""
 
     def __init__(self, part: P) -> None:
         self.part = part
 
 
-class RecordEndpoint(Generic[C]):
+class RecordEndpoint(Responders, Generic[C]):
     """The base of the endpoints of records."""
 
     def __init__(self, database: Database, live: LivePolicy, changes: C) -> None:
@@ -105,11 +105,8 @@ class RecordKind:
                 require_shown(context, endpoint.live, self.service_of(record))
             return self.record_answer(context, Saved(record))
 
-        responder = described(on_get, f"get{self.name}", summary, *codes, answer=self.shown, id=int)
-        operation_metadata.refuses(NotFound)(responder)
-        if shows_more:
-            operation_metadata.shows_more(responder)
-        return operation_metadata.tagged(responder) if self.versioned else responder
+        about: dict[str, Any] = {"refuses": [NotFound], "tagged": self.versioned, "shows_more": shows_more}
+        return described(on_get, f"get{self.name}", summary, *codes, answer=self.shown, id=int, **about)
 
     def creates(
         self,
@@ -126,10 +123,11 @@ class RecordKind:
             return self.record_answer(context, saved)
 
         name, answer = f"create{self.name}", self.saved or self.shown
-        responder = described(on_post, name, summary, *codes, answer=answer, body=body)
-        operation_metadata.created(f"/api/{self.noun}/{{id}}")(responder)
-        operation_metadata.idempotent(self.record_answer)(responder)
-        return self.declares("create", "INSERT", (Conflict, *refuses), example)(responder)
+        about: dict[str, Any] = {"refuses": (Conflict, *refuses), "tagged": self.versioned}
+        responder = described(on_post, name, summary, *codes, answer=answer, body=body, **about)
+        created = f"/api/{self.noun}/{{id}}"
+        mark = self.writes("create", "INSERT", example, created=created, idempotent=self.record_answer)
+        return mark(responder)
 
     def replaces(
         self,
@@ -147,9 +145,10 @@ class RecordKind:
 
         verb = "patch" if issubclass(body, MergePatch) else "update"
         name, answer = f"{verb}{self.name}", self.saved or self.shown
-        responder = described(edit, name, summary, *codes, answer=answer, body=body, id=int)
-        refusals: Sequence[type[Refusal]] = (NotFound, Conflict, PreconditionFailed, *refuses)
-        return self.declares("update", "UPDATE", refusals, example)(responder)
+        refusals = (NotFound, Conflict, PreconditionFailed, *refuses)
+        about: dict[str, Any] = {"id": int, "refuses": refusals, "tagged": self.versioned}
+        responder = described(edit, name, summary, *codes, answer=answer, body=body, **about)
+        return self.writes("update", "UPDATE", example)(responder)
 
     def deletes(self, summary: str, *codes: str, refuses: Sequence[type[Refusal]] = ()) -> Responder:
         """Return the responder that deletes a record."""
@@ -163,11 +162,10 @@ class RecordKind:
 
         answer = None if self.saved is None else Published
         name = f"delete{self.name}"
-        responder = described(on_delete, name, summary, *codes, answer=answer, id=int)
-        refusals: Sequence[type[Refusal]] = (
-            (NotFound, PreconditionFailed, *refuses) if self.versioned else (NotFound, *refuses)
-        )
-        return self.declares("delete", "DELETE", refusals)(responder)
+        stale: Sequence[type[Refusal]] = (PreconditionFailed,) if self.versioned else ()
+        refusals: Sequence[type[Refusal]] = (NotFound, *stale, *refuses)
+        responder = described(on_delete, name, summary, *codes, answer=answer, id=int, refuses=refusals)
+        return self.writes("delete", "DELETE")(responder)
 
     def sets(
         self,
@@ -183,10 +181,9 @@ class RecordKind:
         """
 
         def declare(responder: F) -> F:
-            operation_metadata.needs(*codes)(responder)
-            operation_metadata.named(name)(responder)
             refusals: Sequence[type[Refusal]] = (NotFound, PreconditionFailed, *refuses)
-            return self.declares(action, "UPDATE", refusals, example)(responder)
+            needs(*codes, name=name, refuses=refusals, tagged=self.versioned)(responder)
+            return self.writes(action, "UPDATE", example)(responder)
 
         return declare
 
@@ -206,38 +203,30 @@ class RecordKind:
         """The name of the kind in names of operations, such as ``Role``."""
         return self.shown.__name__
 
-    def declares(
-        self,
-        action: str,
-        kind: DeclaredKind,
-        refusals: Sequence[type[Refusal]],
-        example: Mapping[str, Any] | None = None,
-        *,
-        single: bool = True,
+    def writes(
+        self, action: str, kind: DeclaredKind, example: Mapping[str, Any] | None = None, **more: Any
     ) -> Callable[[F], F]:
-        """Declare what all writes have in common; only that of a ``single`` one answers its tag."""
-
-        def declare(responder: F) -> F:
-            operation_metadata.dry_run(responder)
-            operation_metadata.logged(self.noun, action, kind)(responder)
-            operation_metadata.refuses(*refusals)(responder)
-            if self.saved is not None:
-                operation_metadata.publishes(responder)
-            if example is not None:
-                operation_metadata.example_body(example)(responder)
-            tagged = single and self.versioned and kind != "DELETE"
-            return operation_metadata.tagged(responder) if tagged else responder
-
-        return declare
+        """Return the mark of a write of these records; ``more`` are other parameters of ``writes``."""
+        more |= {"module": self.noun, "example": example, "publishes": self.saved is not None}
+        return writes(action, kind, dry_run=True, **more)
 
 
-def described(responder: F, name: str, summary: str, *codes: str, answer: Any, **takes: Any) -> F:
-    """Give a responder its name, its texts, its types and the ``codes`` that open it."""
+def described(
+    responder: F,
+    name: str,
+    summary: str,
+    *codes: str,
+    answer: Any,
+    refuses: Sequence[type[Refusal]] = (),
+    tagged: bool = False,
+    shows_more: bool = False,
+    **takes: Any,
+) -> F:
+    """Give a responder its name, its texts and its types, and the mark ``needs``."""
     responder.__qualname__ = name
     responder.__doc__ = summary
     responder.__annotations__ = {"context": RequestContext, **takes, "return": answer}
-    operation_metadata.named(name)(responder)
-    return operation_metadata.needs(*codes)(responder)
+    return needs(*codes, name=name, refuses=refuses, tagged=tagged, shows_more=shows_more)(responder)
 
 
 def shown_services(context: RequestContext, live: LivePolicy, *actions: str) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.request_objects import MOST_APPROVALS, MOST_STAGES
 from service.records.request_rules import RequestRule, RuleValues
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import needs, writes
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Moment, Published, Revision, Schema, UpdatedBy
@@ -74,13 +74,8 @@ _EXAMPLE: Final = {
 }
 
 
-class RuleOfRole(RecordEndpoint[Changes]):
-    """``/api/role/{id}/request-rule``."""
-
-    @operation.needs("system:role:list")
-    @operation.refuses(NotFound)
-    @operation.named("getRequestRule")
-    @operation.tagged
+class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
+    @needs("system:role:list", name="getRequestRule", refuses=[NotFound], tagged=True)
     async def on_get(self, context: RequestContext, id: int) -> RequestRuleOfRole:
         """Read how a role is asked for; 404 if it can't be."""
         async with self.database.snapshot() as connection:
@@ -89,14 +84,13 @@ class RuleOfRole(RecordEndpoint[Changes]):
         answer_tag(context, content_tag(shown))
         return shown
 
-    @operation.needs("system:role:update")
-    @operation.named("setRequestRule")
-    @operation.dry_run
-    @operation.publishes
-    @operation.tagged
-    @operation.logged("role", "set how it is asked for", "UPDATE")
-    @operation.refuses(NotFound, Conflict, PreconditionFailed)
-    @operation.example_body(_EXAMPLE)
+    @needs(
+        "system:role:update",
+        name="setRequestRule",
+        refuses=[NotFound, Conflict, PreconditionFailed],
+        tagged=True,
+    )
+    @writes("set how it is asked for", "UPDATE", example=_EXAMPLE, dry_run=True, publishes=True)
     async def on_put(self, context: RequestContext, body: RequestRuleBody, id: int) -> SavedRequestRule:
         """Let a role be asked for, or change how; each time lines of the layers `request` and `approve`.
 
@@ -115,12 +109,8 @@ class RuleOfRole(RecordEndpoint[Changes]):
         answer_tag(context, content_tag(shown))
         return SavedRequestRule(**asdict(shown), policy_revision=in_force(context, saved))
 
-    @operation.needs("system:role:update")
-    @operation.named("deleteRequestRule")
-    @operation.dry_run
-    @operation.publishes
-    @operation.logged("role", "let nobody ask for it", "DELETE")
-    @operation.refuses(NotFound, Conflict, PreconditionFailed)
+    @needs("system:role:update", name="deleteRequestRule", refuses=[NotFound, Conflict, PreconditionFailed])
+    @writes("let nobody ask for it", "DELETE", dry_run=True, publishes=True)
     async def on_delete(self, context: RequestContext, id: int) -> Published:
         """Let a role no longer be asked for, by the rules of an edit."""
         saved = await self.changes.make(

@@ -97,9 +97,7 @@ RESOURCE: Final = RecordKind(
 )
 
 
-class ResourceList(RecordEndpoint[Changes]):
-    """``/api/resource/list``."""
-
+class ResourceList(RecordEndpoint[Changes], at="/api/resource/list"):
     on_get = RESOURCE.lists(
         ResourceQuery,
         "List resources of the services that the caller may administer.",
@@ -108,9 +106,7 @@ class ResourceList(RecordEndpoint[Changes]):
     )
 
 
-class Resources(RecordEndpoint[Changes]):
-    """``/api/resource``."""
-
+class Resources(RecordEndpoint[Changes], at="/api/resource"):
     on_post = RESOURCE.creates(
         NewResource,
         """Register a resource.
@@ -130,9 +126,7 @@ class Resources(RecordEndpoint[Changes]):
     )
 
 
-class OneResource(RecordEndpoint[Changes]):
-    """``/api/resource/{id}``."""
-
+class OneResource(RecordEndpoint[Changes], at="/api/resource/{id}"):
     on_get = RESOURCE.reads("Read a resource.", "system:resource:list", "system:service:resources")
     on_put = RESOURCE.replaces(
         ResourceReplacement,
@@ -169,9 +163,7 @@ class OneResource(RecordEndpoint[Changes]):
     )
 
 
-class ResourceState(RecordEndpoint[Changes]):
-    """``/api/resource/{id}/enabled``."""
-
+class ResourceState(RecordEndpoint[Changes], at="/api/resource/{id}/enabled"):
     @RESOURCE.sets(
         "enable",
         "setResourceEnabled",

@@ -13,7 +13,7 @@ from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, MOST_LINKED
 from service.records import roles
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs, refuses, tagged
+from service.web.messages.operation_metadata import needs
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.record_schemas import (
     MergePatch,
@@ -106,17 +106,13 @@ class RoleQuery(PageQuery):
 ROLE: Final = RecordKind(noun="role", shown=Role, page=roles.page, read=roles.read, matching=roles.RoleFilter)
 
 
-class RoleList(RecordEndpoint[Changes]):
-    """``/api/role/list``."""
-
+class RoleList(RecordEndpoint[Changes], at="/api/role/list"):
     on_get = ROLE.lists(
         RoleQuery, "List roles.", "system:role:list", "system:user:create", "system:user:update"
     )
 
 
-class Roles(RecordEndpoint[Changes]):
-    """``/api/role``."""
-
+class Roles(RecordEndpoint[Changes], at="/api/role"):
     on_post = ROLE.creates(
         NewRole,
         """Create a role, which gives `permissions` or `menuIds`, and nothing without them.
@@ -128,9 +124,7 @@ class Roles(RecordEndpoint[Changes]):
     )
 
 
-class OneRole(RecordEndpoint[Changes]):
-    """``/api/role/{id}``."""
-
+class OneRole(RecordEndpoint[Changes], at="/api/role/{id}"):
     on_get = ROLE.reads("Read a role.", "system:role:list")
     on_put = ROLE.replaces(
         RoleReplacement,
@@ -161,13 +155,8 @@ class OneRole(RecordEndpoint[Changes]):
     )
 
 
-class RolePermissions(RecordEndpoint[Changes]):
-    """``/api/role/{id}/permissions``."""
-
-    @needs("system:role:list")
-    @refuses(NotFound)
-    @tagged
-    @named("getRolePermissions")
+class RolePermissions(RecordEndpoint[Changes], at="/api/role/{id}/permissions"):
+    @needs("system:role:list", name="getRolePermissions", refuses=[NotFound], tagged=True)
     async def on_get(self, context: RequestContext, id: int) -> RoleMenus:
         """Read the menus and Buttons that a role gives."""
         async with self.database.snapshot() as connection:

@@ -14,7 +14,7 @@ from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import BAN_REASON, bounds_of
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
-from service.web.messages.operation_metadata import example_body, logged, login, named, needs, refuses
+from service.web.messages.operation_metadata import Responders, login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment
 
@@ -25,7 +25,7 @@ class Ended(Schema):
     ended: Annotated[int, Meta(ge=0, examples=[2])]
 
 
-class _SessionEnd:
+class _SessionEnd(Responders):
     """The base of what ends own sessions, and may end that of the cookies."""
 
     def __init__(self, sessions: Sessions, cookies: Cookies) -> None:
@@ -33,26 +33,18 @@ class _SessionEnd:
         self._cookies = cookies
 
 
-class Logout(_SessionEnd):
-    """``/api/auth/logout``."""
-
-    @login
-    @logged("auth", "logout", "LOGOUT")
-    @refuses(Conflict)
-    @named("logOut")
+class Logout(_SessionEnd, at="/api/auth/logout"):
+    @login(name="logOut", refuses=[Conflict])
+    @writes("logout", "LOGOUT")
     async def on_post(self, context: RequestContext) -> None:
         """End the session of this device."""
         await self._sessions.log_out(context.user)
         self._cookies.clear(context)
 
 
-class LogoutAll(_SessionEnd):
-    """``/api/auth/logout/all``."""
-
-    @login
-    @logged("auth", "logout everywhere", "LOGOUT")
-    @refuses(Conflict)
-    @named("logOutEverywhere")
+class LogoutAll(_SessionEnd, at="/api/auth/logout/all"):
+    @login(name="logOutEverywhere", refuses=[Conflict])
+    @writes("logout everywhere", "LOGOUT")
     async def on_post(self, context: RequestContext) -> Ended:
         """End the caller's sessions on all devices, including this one."""
         ended = await self._sessions.log_out_everywhere(context.user)
@@ -65,23 +57,16 @@ class Session(Schema):
     """A device on which the caller is logged in; `current` is true for the requesting one."""
 
 
-class OwnSessions(Endpoint[Sessions]):
-    """``/api/auth/sessions``."""
-
-    @login
-    @named("listOwnSessions")
+class OwnSessions(Endpoint[Sessions], at="/api/auth/sessions"):
+    @login(name="listOwnSessions")
     async def on_get(self, context: RequestContext) -> list[Session]:
         """List the caller's sessions, the latest login first."""
         return [Session.of(session) for session in await self.part.own(context.user)]
 
 
-class SessionOnDevice(_SessionEnd):
-    """``/api/auth/sessions/{device}``."""
-
-    @login
-    @logged("auth", "end a session", "LOGOUT")
-    @refuses(NotFound)
-    @named("endOwnSession")
+class SessionOnDevice(_SessionEnd, at="/api/auth/sessions/{device}"):
+    @login(name="endOwnSession", refuses=[NotFound])
+    @writes("end a session", "LOGOUT")
     async def on_delete(self, context: RequestContext, device: EndedDevice) -> None:
         """End the caller's session on a device."""
         await self._sessions.end_own(context.user, device)
@@ -113,11 +98,8 @@ class OnlineQuery(PageQuery):
     cursor: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
 
 
-class OnlineList(Endpoint[Sessions]):
-    """``/api/online/list``."""
-
-    @needs("system:online:list")
-    @named("listOnlineUsers")
+class OnlineList(Endpoint[Sessions], at="/api/online/list"):
+    @needs("system:online:list", name="listOnlineUsers")
     async def on_get(self, context: RequestContext, query: OnlineQuery) -> OnlineUsers:
         """List online users, the latest login or refresh first."""
         users = await self.part.online(
@@ -143,25 +125,17 @@ class Kicked(Schema):
     ended: Annotated[int, Meta(ge=0, examples=[2])]
 
 
-class OnlineUserSessions(Endpoint[Kicks]):
-    """``/api/online/{login_id}``."""
-
-    @needs("system:online:kick")
-    @logged("online", "kick", "KICK")
-    @refuses(NotFound)
-    @named("kickUser")
+class OnlineUserSessions(Endpoint[Kicks], at="/api/online/{login_id}"):
+    @needs("system:online:kick", name="kickUser", refuses=[NotFound])
+    @writes("kick", "KICK")
     async def on_delete(self, context: RequestContext, login_id: int) -> Kicked:
         """End all sessions of a user who holds no more permissions than the caller."""
         return Kicked(ended=await self.part.kick(context.user, login_id))
 
 
-class OnlineUserDevice(Endpoint[Kicks]):
-    """``/api/online/{login_id}/{device}``."""
-
-    @needs("system:online:kick")
-    @logged("online", "kick from a device", "KICK")
-    @refuses(NotFound)
-    @named("kickUserDevice")
+class OnlineUserDevice(Endpoint[Kicks], at="/api/online/{login_id}/{device}"):
+    @needs("system:online:kick", name="kickUserDevice", refuses=[NotFound])
+    @writes("kick from a device", "KICK")
     async def on_delete(self, context: RequestContext, login_id: int, device: EndedDevice) -> None:
         """End the session on one device of a user who holds no more permissions than the caller."""
         await self.part.kick_device(context.user, login_id, device)
@@ -181,14 +155,9 @@ class Ban(Schema):
     ended: Annotated[int, Meta(ge=0, examples=[1])]
 
 
-class OnlineUserBan(Endpoint[Bans]):
-    """``/api/online/{login_id}/ban``."""
-
-    @needs("system:online:ban")
-    @logged("online", "ban", "BAN")
-    @refuses(NotFound, Conflict)
-    @example_body({"seconds": 3600, "reason": "password shared"})
-    @named("banUser")
+class OnlineUserBan(Endpoint[Bans], at="/api/online/{login_id}/ban"):
+    @needs("system:online:ban", name="banUser", refuses=[NotFound, Conflict])
+    @writes("ban", "BAN", example={"seconds": 3600, "reason": "password shared"})
     async def on_post(self, context: RequestContext, login_id: int, body: BanOrder) -> Ban:
         """Ban a user and end all sessions of that user.
 
@@ -198,9 +167,8 @@ class OnlineUserBan(Endpoint[Bans]):
         banned = await self.part.ban(context.user, login_id, body.seconds, body.reason)
         return Ban(until=None if banned.until is None else moment(banned.until), ended=banned.ended)
 
-    @needs("system:online:ban")
-    @logged("online", "clear a ban", "BAN")
-    @named("unbanUser")
+    @needs("system:online:ban", name="unbanUser")
+    @writes("clear a ban", "BAN")
     async def on_delete(self, context: RequestContext, login_id: int) -> None:
         """Clear the ban, if any, of a user who holds no more permissions than the caller."""
         await self.part.unban(context.user, login_id)

@@ -1,6 +1,7 @@
 """Tokens: ``/api/auth/login``, ``/api/auth/refresh``, and their public keys: ``/.well-known/jwks.json``."""
 
-from typing import Annotated, Final
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -27,13 +28,22 @@ from service.errors import (
 from service.kernel.device import DEVICE
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import whole
+from service.records.logs.events import DeclaredKind
 from service.web.messages.context import RequestContext, SessionOwner
 from service.web.messages.cookies import Cookies
-from service.web.messages.operation_metadata import example_body, logged, named, public, refuses, refuses_keys
+from service.web.messages.operation_metadata import Responders, public, writes
 from service.web.messages.schema import Document, Schema
 
-NO_KEYS: Final = "its answer holds tokens, which are never kept"
-"""Reason why these operations take no Idempotency-Key."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def opens_session(
+    action: str, kind: DeclaredKind = "LOGIN", *, example: Mapping[str, Any] | None = None
+) -> Callable[[F], F]:
+    """Declare an operation that answers tokens: its log entry keeps nothing, and it takes no keys."""
+    again = "its answer holds tokens, which are never kept"
+    return writes(action, kind, keeps="nothing", example=example, refuses_keys=again)
+
 
 Device = Annotated[
     str,
@@ -95,19 +105,16 @@ def handed(pair: Issued, context: RequestContext, cookies: Cookies) -> TokenPair
     return TokenPair.of(pair)
 
 
-class Login:
-    """``/api/auth/login``."""
-
+class Login(Responders, at="/api/auth/login"):
     def __init__(self, attempts: LoginService, cookies: Cookies) -> None:
         self._attempts = attempts
         self._cookies = cookies
 
-    @public
-    @logged("auth", "login", "LOGIN", params=False, response=False)
-    @refuses(LoginFailed, AccountDisabled, AccountBanned, InitialPasswordExpired, Conflict, RateLimited)
-    @example_body({"userName": "heron", "password": "four wary herons", "device": "web"})
-    @named("logIn")
-    @refuses_keys(NO_KEYS)
+    @public(
+        name="logIn",
+        refuses=[LoginFailed, AccountDisabled, AccountBanned, InitialPasswordExpired, Conflict, RateLimited],
+    )
+    @opens_session("login", example={"userName": "heron", "password": "four wary herons", "device": "web"})
     async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:
         """Log in with user name and password.
 
@@ -131,19 +138,16 @@ async def _renewed(
     return pair
 
 
-class Refresh:
-    """``/api/auth/refresh``."""
-
+class Refresh(Responders, at="/api/auth/refresh"):
     def __init__(self, refresh: renewal.Refresh, throttle: Throttle) -> None:
         self._refresh = refresh
         self._throttle = throttle
 
-    @public
-    @logged("auth", "refresh", "REFRESH", params=False, response=False)
-    @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited)
-    @example_body({"refreshToken": "eyJ…"})
-    @named("refreshTokens")
-    @refuses_keys(NO_KEYS)
+    @public(
+        name="refreshTokens",
+        refuses=[TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited],
+    )
+    @opens_session("refresh", "REFRESH", example={"refreshToken": "eyJ…"})
     async def on_post(self, context: RequestContext, body: RefreshToken) -> TokenPair:
         """Exchange a refresh token for a new token pair.
 
@@ -158,20 +162,27 @@ class Refresh:
         return TokenPair.of(pair)
 
 
-class RefreshInCookieMode:
-    """``/api/auth/refresh`` where the refresh token may be in its cookie."""
+class RefreshInCookieMode(Responders, at="/api/auth/refresh"):
+    """Serve refreshes whose refresh token may be in its cookie."""
 
     def __init__(self, refresh: renewal.Refresh, throttle: Throttle, cookies: Cookies) -> None:
         self._refresh = refresh
         self._throttle = throttle
         self._cookies = cookies
 
-    @public
-    @logged("auth", "refresh", "REFRESH", params=False, response=False)
-    @refuses(Unauthenticated, TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned)
-    @refuses(Conflict, RateLimited)
-    @named("refreshTokens")
-    @refuses_keys(NO_KEYS)
+    @public(
+        name="refreshTokens",
+        refuses=[
+            Unauthenticated,
+            TokenInvalid,
+            RefreshRejected,
+            AccountDisabled,
+            AccountBanned,
+            Conflict,
+            RateLimited,
+        ],
+    )
+    @opens_session("refresh", "REFRESH")
     async def on_post(self, context: RequestContext, body: RefreshTokenIfAny) -> TokenPair:
         """Exchange a refresh token, from the body or the cookie, for a new token pair.
 

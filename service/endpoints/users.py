@@ -13,7 +13,7 @@ from service.kernel.text import name_fault, text_fault
 from service.kernel.value_rules import bounds_of
 from service.records import user_list
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
+from service.web.messages.operation_metadata import needs, writes
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.record_schemas import (
     MergePatch,
@@ -132,15 +132,11 @@ USER: Final = RecordKind(
 )
 
 
-class UserList(RecordEndpoint[Accounts]):
-    """``/api/user/list``."""
-
+class UserList(RecordEndpoint[Accounts], at="/api/user/list"):
     on_get = USER.lists(UserQuery, "List users with their roles.", "system:user:list")
 
 
-class Users(RecordEndpoint[Accounts]):
-    """``/api/user``."""
-
+class Users(RecordEndpoint[Accounts], at="/api/user"):
     on_post = USER.creates(
         UserBody,
         "Create a user; callers can give only roles whose permissions they hold.",
@@ -156,9 +152,7 @@ class Users(RecordEndpoint[Accounts]):
     )
 
 
-class OneUser(RecordEndpoint[Accounts]):
-    """``/api/user/{id}``."""
-
+class OneUser(RecordEndpoint[Accounts], at="/api/user/{id}"):
     on_get = USER.reads(
         """Read a user.
 
@@ -209,14 +203,9 @@ class PasswordResetOrder(Schema):
     new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
 
-class UserPassword(Endpoint[PasswordReset]):
-    """``/api/user/{id}/password``."""
-
-    @needs("system:user:reset-password")
-    @logged("user", "reset a password", "UPDATE", params=False, response=False)
-    @refuses(NotFound, Conflict)
-    @example_body({"newPassword": "five wary herons"})
-    @named("resetUserPassword")
+class UserPassword(Endpoint[PasswordReset], at="/api/user/{id}/password"):
+    @needs("system:user:reset-password", name="resetUserPassword", refuses=[NotFound, Conflict])
+    @writes("reset a password", "UPDATE", keeps="nothing", example={"newPassword": "five wary herons"})
     async def on_put(self, context: RequestContext, id: int, body: PasswordResetOrder) -> None:
         """Set a user's password.
 
@@ -232,9 +221,7 @@ class StatusOrder(Schema):
     status: Literal["enabled", "disabled"]
 
 
-class UserStatus(RecordEndpoint[Accounts]):
-    """``/api/user/{id}/status``."""
-
+class UserStatus(RecordEndpoint[Accounts], at="/api/user/{id}/status"):
     @USER.sets(
         "set the status",
         "setUserStatus",

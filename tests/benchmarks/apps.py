@@ -41,7 +41,7 @@ class Guarded:
     """Does nothing behind the gate, so that only the gate and what is around it are measured."""
 
     @needs("system:role:list", "system:user:create", "system:user:update")
-    @logged("bench", "ping", "QUERY")
+    @logged("ping", "QUERY", module="bench")
     async def on_get(self, context: RequestContext) -> Answer:  # noqa: ARG002 - every responder takes it
         """Answer."""
         return Answer()

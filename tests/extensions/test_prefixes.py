@@ -24,7 +24,7 @@ from service.kernel.extension import Extension, ExtensionError, SeedResource, lo
 from service.kernel.permission_catalogue import Permission
 from service.records.installation.extension_tables import migrate_extensions
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import login, named
+from service.web.messages.operation_metadata import login
 from service.web.requests.routes import RoutesError
 from tests.policies.stock import POLICIES
 from tests.support.running import ROOT
@@ -34,8 +34,7 @@ BEGINNING = 'from alembic import op\nrevision = "a1"\ndown_revision = None\ndef 
 
 
 class Endpoint:
-    @login
-    @named("getShop")
+    @login(name="getShop")
     async def on_get(self, context: RequestContext) -> None:
         """Read."""
 

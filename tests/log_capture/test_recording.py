@@ -17,7 +17,7 @@ from service.errors import Conflict, ValidationFailed
 from service.records.logs.events import LoginEvent, OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Operation, logged, needs, public, refuses, sends
+from service.web.messages.operation_metadata import Operation, logged, needs, public, sends, writes
 from service.web.messages.schema import Schema, schema_of
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
@@ -46,9 +46,8 @@ class Search(Schema):
 
 
 class Accounts:
-    @needs("account:create")
-    @logged("account", "create", "INSERT")
-    @refuses(Conflict)
+    @needs("account:create", refuses=[Conflict])
+    @writes("create", "INSERT", module="account")
     async def on_post(self, _context: RequestContext, body: Account, query: Search) -> Account:
         """Make an account."""
         if body.name == BROKEN:
@@ -58,7 +57,7 @@ class Accounts:
         return Account(body.name, body.new_password or str(query.api_key), body.more)
 
     @needs("account:create")
-    @logged("account", "replace", "UPDATE", params=False, response=False)
+    @writes("replace", "UPDATE", module="account", keeps="nothing")
     async def on_put(self, _context: RequestContext, body: Account, query: Search) -> Account:
         """Replace an account."""
         return Account(query.name or body.name)
@@ -66,8 +65,8 @@ class Accounts:
 
 class Download:
     @needs("account:list")
+    @logged("export", "EXPORT", module="account")
     @sends("text/csv")
-    @logged("account", "export", "EXPORT")
     async def on_get(self, _context: RequestContext) -> Stream:
         """Break off in the middle."""
         return Stream(self._chunks(), "text/csv")
@@ -78,15 +77,15 @@ class Download:
 
 
 class Link:
-    @public
-    @logged("link", "open", "QUERY")
+    @public()
+    @logged("open", "QUERY", module="link")
     async def on_get(self, _context: RequestContext, name: str) -> None:
         """Open a link."""
 
 
 class OneToken:
     @needs("token:delete")
-    @logged("token", "end", "DELETE")
+    @writes("end", "DELETE", module="token")
     async def on_delete(
         self, _context: RequestContext, name: Annotated[str, Meta(examples=["a"])], token_id: int
     ) -> None:

@@ -11,16 +11,7 @@ from service.authz.engine.refused import Requestable
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    Operation,
-    created,
-    example_body,
-    logged,
-    login,
-    needs,
-    public,
-    refuses,
-)
+from service.web.messages.operation_metadata import Operation, login, needs, public, writes
 from service.web.messages.schema import Id, Page, PageQuery, Schema
 from service.web.requests.application import Application
 from service.web.requests.cors import CrossOrigin
@@ -81,11 +72,14 @@ class Things:
         things = [Thing(1, query.user_name or "", query.colour or Colour.RED)]
         return Page(items=things, page=query.page, size=query.size, total=context.user.user_id)
 
-    @created("/api/thing/{id}")
-    @refuses(Conflict)
-    @needs("thing:create")
-    @logged("thing", "create", "INSERT")
-    @example_body({"userName": "thing", "shortCode": "ab"})
+    @needs("thing:create", refuses=[Conflict])
+    @writes(
+        "create",
+        "INSERT",
+        module="thing",
+        example={"userName": "thing", "shortCode": "ab"},
+        created="/api/thing/{id}",
+    )
     async def on_post(self, _context: RequestContext, body: NewThing) -> Thing:
         """Make a thing."""
         if body.user_name == "twice":
@@ -102,7 +96,7 @@ class Echo(Schema):
 
 
 class EchoOfQuery:
-    @login
+    @login()
     async def on_get(self, _context: RequestContext, query: ThingFilter) -> Echo:
         """Tell what was asked."""
         name = "-" if query.user_name is None else query.user_name
@@ -110,22 +104,20 @@ class EchoOfQuery:
 
 
 class OneThing:
-    @refuses(NotFound)
-    @needs("thing:list")
+    @needs("thing:list", refuses=[NotFound])
     async def on_get(self, _context: RequestContext, id: int) -> Thing:  # noqa: A002 - the name in the template
         """Read a thing."""
         if id == 404:
             raise NotFound
         return Thing(id, "x" * (id % 8), Colour.GREEN)
 
-    @needs("thing:delete")
-    @refuses(PreconditionFailed)
+    @needs("thing:delete", refuses=[PreconditionFailed])
     async def on_delete(self, _context: RequestContext, id: int) -> None:  # noqa: A002 - as above
         """Delete a thing."""
 
 
 class PartOfThing:
-    @login
+    @login()
     async def on_get(
         self,
         _context: RequestContext,
@@ -137,7 +129,7 @@ class PartOfThing:
 
 
 class Faulty:
-    @login
+    @login()
     async def on_get(self, context: RequestContext) -> None:
         """Fail, after promising a cookie and a page."""
         context.respond_header("Set-Cookie", "promise=1")
@@ -146,7 +138,7 @@ class Faulty:
 
 
 class Open:
-    @public
+    @public()
     async def on_get(self, context: RequestContext) -> dict[str, str]:
         """Tell what is known of the caller."""
         context.respond_header("X-One", "1")
@@ -157,7 +149,7 @@ class Open:
             "caller": "nobody" if context.caller is None else context.caller.user_name,
         }
 
-    @public
+    @public()
     async def on_put(self, _context: RequestContext, body: Anything) -> None:
         """Take anything."""
 

@@ -14,7 +14,7 @@ from service.authz.publishing.shipped import read_shipped
 from service.errors import BadRequest, PreconditionFailed
 from service.web.messages.bodies import is_optional
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import login, named, needs, tagged
+from service.web.messages.operation_metadata import login, needs
 from service.web.messages.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.messages.record_schemas import MergePatch, patch_of, replacement_of
 from service.web.messages.request import Request
@@ -54,7 +54,7 @@ class BirdPatch(MergePatch):
 
 
 class Birds:
-    @login
+    @login()
     async def on_patch(self, _context: RequestContext, body: BirdPatch) -> list[str]:
         """Tell what is changed."""
         return sorted(body.given())
@@ -230,9 +230,7 @@ class Forgetful:
     def __init__(self) -> None:
         self.name = "winch"
 
-    @needs("thing:read")
-    @tagged
-    @named("readThing")
+    @needs("thing:read", name="readThing", tagged=True)
     async def on_get(self, _context: RequestContext) -> Thing:
         """Read a thing."""
         return Thing(self.name)

@@ -390,7 +390,7 @@ DENIAL = POLICY.judge(GRANT, "a:b", HeldCodes(["a:c"]))
 class Role:
     """Changes nothing."""
 
-    @public
+    @public()
     async def on_get(self, _context: RequestContext) -> dict[str, str]:
         """Refuse."""
         raise PermissionDenied("Not yours", DENIAL, required=["a:b", "a:d"], needed="all")

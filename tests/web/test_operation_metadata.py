@@ -9,17 +9,19 @@ from typing import Annotated, Any
 import pytest
 from msgspec import Meta, Struct, defstruct
 
-from service.errors import Conflict, NotFound
+from service.errors import NotFound
 from service.web.messages.operation_metadata import (
     Logged,
     MetadataError,
-    created,
+    Responders,
+    example_parameters,
     logged,
     login,
     metadata_of,
     needs,
     public,
-    refuses,
+    takes_file,
+    writes,
 )
 from service.web.messages.schema import Members, members_of
 from tests.support.cases import with_each
@@ -29,10 +31,10 @@ def responder() -> None: ...
 
 
 MARKS: tuple[Callable[[Any], Any], ...] = (
-    needs("a:b", "a:c"),
-    logged("thing", "create", "INSERT", response=False),
-    refuses(NotFound),
-    created("/api/thing/{id}"),
+    needs("a:b", "a:c", refuses=[NotFound]),
+    writes("create", "INSERT", module="thing", keeps="params", created="/api/thing/{id}"),
+    example_parameters(id=7),
+    takes_file("file"),
 )
 
 
@@ -47,6 +49,7 @@ def test_marks_say_the_same_in_any_order(order: tuple[int, ...]) -> None:
     assert metadata.logged == Logged("thing", "create", "INSERT", params=True, response=False)
     assert metadata.refusals == (NotFound,)
     assert metadata.location == "/api/thing/{id}"
+    assert (metadata.parameters, metadata.file) == ({"id": 7}, "file")
 
 
 def test_a_function_without_marks_declares_nothing() -> None:
@@ -56,19 +59,22 @@ def test_a_function_without_marks_declares_nothing() -> None:
 def test_marks_return_the_function_itself() -> None:
     def function() -> None: ...
 
-    assert public(function) is function
+    assert public()(function) is function
 
 
-def test_refusals_of_several_marks_add_up() -> None:
-    @refuses(NotFound)
-    @refuses(Conflict)
+@with_each(
+    ("keeps", "params", "response"),
+    [("all", True, True), ("params", True, False), ("response", False, True), ("nothing", False, False)],
+)
+def test_an_entry_keeps_the_named_parts_of_a_call(keeps: Any, *, params: bool, response: bool) -> None:
     def function() -> None: ...
 
-    assert metadata_of(function).refusals == (Conflict, NotFound)
+    entry = metadata_of(logged("change", "UPDATE", keeps=keeps)(function)).logged
+    assert entry == Logged("", "change", "UPDATE", params, response)
 
 
-@with_each("outer", [public, login, needs("a:b")])
-@with_each("inner", [public, login, needs("a:b")])
+@with_each("outer", [public(), login(), needs("a:b")])
+@with_each("inner", [public(), login(), needs("a:b")])
 def test_two_marks_that_say_who_may_call_are_refused(outer: Any, inner: Any) -> None:
     def function() -> None: ...
 
@@ -80,9 +86,26 @@ def test_two_marks_that_say_who_may_call_are_refused(outer: Any, inner: Any) -> 
 def test_two_logged_are_refused() -> None:
     with pytest.raises(MetadataError):
 
-        @logged("a", "b", "QUERY")
-        @logged("a", "b", "QUERY")
+        @logged("b", "QUERY")
+        @writes("b", "UPDATE")
         def function() -> None: ...
+
+
+def test_a_write_takes_keys_or_refuses_them() -> None:
+    with pytest.raises(MetadataError, match="refuses it"):
+        writes("b", "UPDATE", idempotent=responder, refuses_keys="its answer is a secret")
+
+
+class Things(Responders, at="/api/thing"):
+    """An endpoint."""
+
+
+class MoreThings(Things):
+    """An endpoint at the same template, with other responders."""
+
+
+def test_an_endpoint_has_the_template_in_its_head_or_that_of_its_base() -> None:
+    assert (Responders.at, Things.at, MoreThings.at) == ("", "/api/thing", "/api/thing")
 
 
 @with_each(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,14 @@ import pytest
 
 from service.authz.engine.rules import Rule
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import MetadataError, logged, login, needs, public, subrequest
+from service.web.messages.operation_metadata import (
+    Responders,
+    login,
+    needs,
+    public,
+    subrequest,
+    writes,
+)
 from service.web.messages.schema import Schema
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
@@ -25,18 +33,18 @@ class Marked:
     async def on_get(self, _context: RequestContext) -> None:
         """Read."""
 
-    @login
-    @logged("marked", "delete", "DELETE")
+    @login()
+    @writes("delete", "DELETE")
     async def on_delete(self, _context: RequestContext) -> None:
         """Delete."""
 
 
 class Unlogged:
-    @login
+    @login()
     async def on_get(self, _context: RequestContext) -> None:
         """Read."""
 
-    @login
+    @login()
     async def on_patch(self, _context: RequestContext) -> None:
         """Write."""
 
@@ -88,7 +96,7 @@ async def test_every_route_that_changes_something_without_an_entry_in_the_log_is
     table = routes()
     table.add("/api/unlogged", Unlogged())
     rules = [Rule("endpoint", f"{method} /api/unlogged", "@login") for method in ("GET", "PATCH")]
-    assert faults_of(table, rules) == ("PATCH /api/unlogged: it changes something, and has no @logged",)
+    assert faults_of(table, rules) == ("PATCH /api/unlogged: it changes something, and has no @writes",)
 
 
 async def test_a_route_without_an_endpoint_line_is_named() -> None:
@@ -105,22 +113,39 @@ async def test_an_endpoint_line_that_says_something_else_is_named() -> None:
     assert fault.startswith("GET /api/marked: ")
 
 
-async def test_a_route_may_be_declared_public_by_method_and_path() -> None:
+class AtItsTemplate(Responders, at="/api/of-this-module/{name}"):
+    """An endpoint with its template, made from one part."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+
+    @login()
+    async def on_get(self, _context: RequestContext, name: str) -> str:
+        """Read something."""
+        return self.part + name
+
+
+class WithoutTemplate(Responders):
+    """A base of endpoints."""
+
+
+async def test_all_endpoints_of_a_module_are_served_where_their_heads_say() -> None:
     table = routes()
-    table.add("/api/unmarked", Unmarked(), public=["GET"])
-    (operation, other) = table.operations
-    assert (operation.access, operation.public) == (("@anyone",), True)
-    assert (other.access, other.public) == ((), False)
+    table.serve_all(sys.modules[__name__], "made of this")
+    (operation,) = table.operations
+    assert (operation.object, operation.access) == ("GET /api/of-this-module/{name}", ("@login",))
 
 
-async def test_a_responder_with_a_mark_is_not_declared_public() -> None:
-    with pytest.raises(MetadataError):
-        routes().add("/api/marked", Marked(), public=["GET"])
+async def test_an_endpoint_whose_head_names_no_template_is_not_served() -> None:
+    with pytest.raises(RoutesError, match="WithoutTemplate"):
+        routes().serve(WithoutTemplate())
 
 
-async def test_a_method_that_is_not_there_is_not_declared_public() -> None:
-    with pytest.raises(RoutesError):
-        routes().add("/api/unmarked", Unmarked(), public=["POST"])
+async def test_an_entry_of_the_operation_log_is_about_the_noun_of_the_route() -> None:
+    table = routes()
+    table.add("/api/marked", Marked())
+    entries = [operation.metadata.logged for operation in table.operations]
+    assert [entry and entry.module for entry in entries] == [None, "marked"]
 
 
 @with_each(
@@ -162,8 +187,8 @@ async def test_a_group_is_not_served_from_outside(group: str) -> None:
 
 
 class AskedByProxies:
-    @subrequest()
     @needs("a:b")
+    @subrequest()
     async def on_get(self, _context: RequestContext) -> None:
         """Decide."""
 
@@ -228,7 +253,7 @@ def not_async(_context: RequestContext, body: Body) -> None: ...
 )
 async def test_a_responder_whose_annotations_do_not_fit_is_refused(function: Callable[..., Any]) -> None:
     endpoint = type("Endpoint", (), {})()
-    endpoint.on_post = public(function)
+    endpoint.on_post = public()(function)
     with pytest.raises(SignatureError):
         routes().add("/api/fault", endpoint)
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from service.errors import NotFound, Unavailable
 from service.web.content.streams import Stream, attachment
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import MetadataError, public, refuses, sends
+from service.web.messages.operation_metadata import MetadataError, public, sends
 from service.web.openapi.document import openapi
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
@@ -43,9 +43,8 @@ class Download:
         self._chunks, self._fault, self._more = chunks, fault, more
         self.made = Made()
 
-    @public
+    @public(refuses=[NotFound])
     @sends("text/csv", "application/octet-stream")
-    @refuses(NotFound)
     async def on_get(self, _context: RequestContext) -> Stream:
         """Download a file."""
         headers = {"Content-Disposition": attachment("a.csv")}
@@ -207,13 +206,13 @@ async def test_the_documents_name_the_media_types() -> None:
 
 
 class Silent:
-    @public
+    @public()
     async def on_get(self, _context: RequestContext) -> Stream:
         raise NotFound
 
 
 class Boastful:
-    @public
+    @public()
     @sends("text/csv")
     async def on_get(self, _context: RequestContext) -> None:
         raise NotFound

@@ -25,8 +25,8 @@ from service.kernel.request_objects import is_for_others, role_of
 from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
 from service.laboratory.findings import passing
 from service.records.database.transactions import Connection, Database
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, login, writes
 from service.web.messages.record_schemas import Shown, filters_of, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
 
@@ -208,7 +208,7 @@ def _made(_context: RequestContext, saved: Saved[Asked]) -> AccessRequest:
     return shown_request(saved.record, (), saved.record.effect)
 
 
-class AccessRequestEndpoint:
+class AccessRequestEndpoint(Responders):
     """Base class of the endpoints of requests."""
 
     def __init__(self, database: Database, requests: AccessRequests) -> None:
@@ -248,11 +248,26 @@ class AccessRequestEndpoint:
         return shown_request(request, decided, effect, persons, same)
 
 
-class AccessRequestList(AccessRequestEndpoint):
-    """``/api/access-request/list``."""
+class NewAccessRequest(AccessRequestEndpoint, at="/api/access-request"):
+    @login(name="createAccessRequest", refuses=[Conflict])
+    @writes(
+        "ask for a role",
+        "INSERT",
+        example={"roleCode": "auditor", "duration": 3600, "reason": "The books of this month"},
+        dry_run=True,
+        created="/api/access-request/{id}",
+        idempotent=_made,
+    )
+    async def on_post(self, context: RequestContext, body: AccessRequestBody) -> AccessRequest:
+        """Ask for a role, for a time; who may ask and who approves is said by its rule.
 
-    @operation.login
-    @operation.named("listAccessRequests")
+        The role is given when all stages have approved, or later, at `from`; in an emergency at once.
+        """
+        return _made(context, await self.requests.ask(context.write, body.given()))
+
+
+class AccessRequestList(AccessRequestEndpoint, at="/api/access-request/list"):
+    @login(name="listAccessRequests")
     async def on_get(self, context: RequestContext, query: AccessRequestQuery) -> Page[AccessRequest]:
         """List requests for roles: the caller's own, those that the caller may decide or has decided.
 
@@ -276,31 +291,8 @@ class AccessRequestList(AccessRequestEndpoint):
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
-class NewAccessRequest(AccessRequestEndpoint):
-    """``/api/access-request``."""
-
-    @operation.login
-    @operation.named("createAccessRequest")
-    @operation.created("/api/access-request/{id}")
-    @operation.idempotent(_made)
-    @operation.dry_run
-    @operation.logged("access-request", "ask for a role", "INSERT")
-    @operation.refuses(Conflict)
-    @operation.example_body({"roleCode": "auditor", "duration": 3600, "reason": "The books of this month"})
-    async def on_post(self, context: RequestContext, body: AccessRequestBody) -> AccessRequest:
-        """Ask for a role, for a time; who may ask and who approves is said by its rule.
-
-        The role is given when all stages have approved, or later, at `from`; in an emergency at once.
-        """
-        return _made(context, await self.requests.ask(context.write, body.given()))
-
-
-class OneAccessRequest(AccessRequestEndpoint):
-    """``/api/access-request/{id}``."""
-
-    @operation.login
-    @operation.refuses(NotFound)
-    @operation.named("getAccessRequest")
+class OneAccessRequest(AccessRequestEndpoint, at="/api/access-request/{id}"):
+    @login(name="getAccessRequest", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> AccessRequest:
         """Read a request for a role, as far as the caller may see it."""
         visible = self.visible(context)
@@ -308,26 +300,22 @@ class OneAccessRequest(AccessRequestEndpoint):
             request = await store.read(connection, id, self.requests.now(), visible)
             return await self.answered(context, connection, request)
 
-    @operation.login
-    @operation.named("cancelAccessRequest")
-    @operation.dry_run
-    @operation.logged("access-request", "withdraw a request", "DELETE")
-    @operation.refuses(NotFound, Conflict)
+    @login(name="cancelAccessRequest", refuses=[NotFound, Conflict])
+    @writes("withdraw a request", "DELETE", dry_run=True)
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Withdraw the caller's own request."""
         await self.requests.cancel(context.write, id)
 
 
-class DecisionAboutRequest(AccessRequestEndpoint):
-    """``/api/access-request/{id}/decision``."""
-
-    @operation.login
-    @operation.named("decideAccessRequest")
-    @operation.dry_run
-    @operation.logged("access-request", "decide about a request", "UPDATE")
-    @operation.refuses_keys("a second decision of the same person is none")
-    @operation.refuses(NotFound, Conflict)
-    @operation.example_body({"decision": "approve", "reason": "As agreed"})
+class DecisionAboutRequest(AccessRequestEndpoint, at="/api/access-request/{id}/decision"):
+    @login(name="decideAccessRequest", refuses=[NotFound, Conflict])
+    @writes(
+        "decide about a request",
+        "UPDATE",
+        example={"decision": "approve", "reason": "As agreed"},
+        dry_run=True,
+        refuses_keys="a second decision of the same person is none",
+    )
     async def on_post(self, context: RequestContext, body: DecisionBody, id: int) -> AccessRequest:
         """Approve or deny a request of somebody else; a second decision of the same person is none.
 
@@ -341,16 +329,15 @@ class DecisionAboutRequest(AccessRequestEndpoint):
             return await self.answered(context, connection, *saved.record)
 
 
-class ClosingOfEmergency(AccessRequestEndpoint):
-    """``/api/access-request/{id}/closing``."""
-
-    @operation.login
-    @operation.named("closeEmergency")
-    @operation.dry_run
-    @operation.logged("access-request", "close an emergency", "UPDATE")
-    @operation.refuses_keys("an emergency is closed once")
-    @operation.refuses(NotFound, Conflict)
-    @operation.example_body({"reason": "The database was down"})
+class ClosingOfEmergency(AccessRequestEndpoint, at="/api/access-request/{id}/closing"):
+    @login(name="closeEmergency", refuses=[NotFound, Conflict])
+    @writes(
+        "close an emergency",
+        "UPDATE",
+        example={"reason": "The database was down"},
+        dry_run=True,
+        refuses_keys="an emergency is closed once",
+    )
     async def on_post(self, context: RequestContext, body: ClosingBody, id: int) -> AccessRequest:
         """Close an emergency of somebody else, who was given a role at once.
 

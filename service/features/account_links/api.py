@@ -1,6 +1,7 @@
 """Endpoints of mailed links; tokens are sent in bodies, never in paths."""
 
-from typing import Annotated, Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Meta
 
@@ -23,11 +24,18 @@ from service.features.account_links.invitations import Invitations
 from service.features.account_links.links import Link
 from service.features.account_links.session_ending import SessionEnding
 from service.features.second_factors.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, asks, login, needs, public, writes
 from service.web.messages.schema import Moment, Schema, moment
 
+F = TypeVar("F", bound=Callable[..., Any])
 _NO_KEYS: Final = "a link is good once, and is never kept in an answer"
+
+
+def _by_link(action: str, example: Mapping[str, Any]) -> Callable[[F], F]:
+    """Declare a write by the token of a link, without an answer; its log entry keeps nothing."""
+    return writes(action, "UPDATE", keeps="nothing", example=example, answers=204, refuses_keys=_NO_KEYS)
+
 
 LinkToken = Annotated[
     str, Meta(min_length=1, max_length=128, description="The token of the link.", examples=["uSQ3…"])
@@ -83,14 +91,9 @@ class NewPasswordByLink(FirstPassword, kw_only=True):
     credential: Credential | None = None
 
 
-class UserInvitation(Endpoint[Invitations]):
-    """``/api/user/{id}/invitation``."""
-
-    @operation.needs("system:user:create")
-    @operation.logged("user", "invite", "UPDATE", response=False)
-    @operation.refuses(NotFound, Conflict)
-    @operation.named("inviteUser")
-    @operation.refuses_keys(_NO_KEYS)
+class UserInvitation(Endpoint[Invitations], at="/api/user/{id}/invitation"):
+    @needs("system:user:create", name="inviteUser", refuses=[NotFound, Conflict])
+    @writes("invite", "UPDATE", keeps="params", refuses_keys=_NO_KEYS)
     async def on_post(self, context: RequestContext, id: int) -> SentLink:
         """Invite a user who has no password yet; the invitation before ends.
 
@@ -100,16 +103,9 @@ class UserInvitation(Endpoint[Invitations]):
         return _sent(await self.part.invite(context.user, id))
 
 
-class OwnInvitation(Endpoint[Invitations]):
-    """``/api/auth/invitation``."""
-
-    @operation.public
-    @operation.logged("auth", "accept an invitation", "UPDATE", params=False, response=False)
-    @operation.refuses(LinkInvalid, NotFound, Conflict, RateLimited)
-    @operation.example_body({"token": "uSQ3…", "password": "five wary herons"})
-    @operation.answers(204)
-    @operation.named("acceptInvitation")
-    @operation.refuses_keys(_NO_KEYS)
+class OwnInvitation(Endpoint[Invitations], at="/api/auth/invitation"):
+    @public(name="acceptInvitation", refuses=[LinkInvalid, NotFound, Conflict, RateLimited])
+    @_by_link("accept an invitation", {"token": "uSQ3…", "password": "five wary herons"})
     async def on_post(self, context: RequestContext, body: FirstPassword) -> None:
         """Set the first password of the account that an invitation is for. Opens no session.
 
@@ -118,14 +114,13 @@ class OwnInvitation(Endpoint[Invitations]):
         await self.part.accept(body.token, body.password, context.address)
 
 
-class UserPasswordReset(Endpoint[ForgottenPasswords]):
-    """``/api/user/{id}/password-reset``."""
-
-    @operation.needs("system:user:reset-password")
-    @operation.logged("user", "send a link to reset a password", "UPDATE")
-    @operation.refuses(NotFound, Conflict, MailNotConfigured)
-    @operation.named("startUserPasswordReset")
-    @operation.refuses_keys(_NO_KEYS)
+class UserPasswordReset(Endpoint[ForgottenPasswords], at="/api/user/{id}/password-reset"):
+    @needs(
+        "system:user:reset-password",
+        name="startUserPasswordReset",
+        refuses=[NotFound, Conflict, MailNotConfigured],
+    )
+    @writes("send a link to reset a password", "UPDATE", refuses_keys=_NO_KEYS)
     async def on_post(self, context: RequestContext, id: int) -> SentLink:
         """Mail a link to a user by which they set another password; the link before ends.
 
@@ -135,16 +130,16 @@ class UserPasswordReset(Endpoint[ForgottenPasswords]):
         return _sent(await self.part.start(context.user, id))
 
 
-class OwnPasswordReset(Endpoint[ForgottenPasswords]):
-    """``/api/auth/password-reset``."""
-
-    @operation.public
-    @operation.logged("auth", "ask for a link to reset a password", "UPDATE", params=False, response=False)
-    @operation.refuses(MailNotConfigured, RateLimited)
-    @operation.example_body({"userName": "heron"})
-    @operation.answers(202)
-    @operation.named("requestPasswordReset")
-    @operation.refuses_keys(_NO_KEYS)
+class OwnPasswordReset(Endpoint[ForgottenPasswords], at="/api/auth/password-reset"):
+    @public(name="requestPasswordReset", refuses=[MailNotConfigured, RateLimited])
+    @writes(
+        "ask for a link to reset a password",
+        "UPDATE",
+        keeps="nothing",
+        example={"userName": "heron"},
+        answers=202,
+        refuses_keys=_NO_KEYS,
+    )
     async def on_post(self, context: RequestContext, body: ResetRequest) -> None:
         """Ask for a link by which somebody sets another password.
 
@@ -154,31 +149,23 @@ class OwnPasswordReset(Endpoint[ForgottenPasswords]):
         await self.part.request(body.user_name, context.address)
 
 
-class OwnResetOptions(Endpoint[ForgottenPasswords]):
-    """``/api/auth/password-reset/options``."""
-
-    @operation.public
-    @operation.asks
-    @operation.refuses(LinkInvalid, RateLimited)
-    @operation.example_body({"token": "uSQ3…"})
-    @operation.named("getPasswordResetOptions")
+class OwnResetOptions(Endpoint[ForgottenPasswords], at="/api/auth/password-reset/options"):
+    @public(name="getPasswordResetOptions", refuses=[LinkInvalid, RateLimited])
+    @asks(example={"token": "uSQ3…"})
     async def on_post(self, context: RequestContext, body: LinkOrder) -> ResetOptions:
         """Read which second factors the owner of a link has, and the options for a passkey."""
         return ResetOptions(**await self.part.options(body.token, context.address))
 
 
-class OwnResetConfirmation(Endpoint[ForgottenPasswords]):
-    """``/api/auth/password-reset/confirm``."""
-
-    @operation.public
-    @operation.logged("auth", "reset a password by a link", "UPDATE", params=False, response=False)
-    @operation.refuses(LinkInvalid, LoginFailed, SecondFactorRequired, NotFound, Conflict, RateLimited)
-    @operation.example_body(
-        {"token": "uSQ3…", "password": "five wary herons", "method": "totp", "code": "287082"}
+class OwnResetConfirmation(Endpoint[ForgottenPasswords], at="/api/auth/password-reset/confirm"):
+    @public(
+        name="confirmPasswordReset",
+        refuses=[LinkInvalid, LoginFailed, SecondFactorRequired, NotFound, Conflict, RateLimited],
     )
-    @operation.answers(204)
-    @operation.named("confirmPasswordReset")
-    @operation.refuses_keys(_NO_KEYS)
+    @_by_link(
+        "reset a password by a link",
+        {"token": "uSQ3…", "password": "five wary herons", "method": "totp", "code": "287082"},
+    )
     async def on_post(self, context: RequestContext, body: NewPasswordByLink) -> None:
         """Set another password by a link, and end all sessions; none is opened.
 
@@ -189,16 +176,9 @@ class OwnResetConfirmation(Endpoint[ForgottenPasswords]):
         await self.part.confirm(body.token, body.password, answer, context.address, context.user_agent)
 
 
-class OwnAddress(Endpoint[Addresses]):
-    """``/api/auth/address``."""
-
-    @operation.public
-    @operation.logged("auth", "confirm an address", "UPDATE", params=False, response=False)
-    @operation.refuses(LinkInvalid, RateLimited)
-    @operation.example_body({"token": "uSQ3…"})
-    @operation.answers(204)
-    @operation.named("confirmAddress")
-    @operation.refuses_keys(_NO_KEYS)
+class OwnAddress(Endpoint[Addresses], at="/api/auth/address"):
+    @public(name="confirmAddress", refuses=[LinkInvalid, RateLimited])
+    @_by_link("confirm an address", {"token": "uSQ3…"})
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """Confirm the address that a link was mailed to: it becomes the one for recovery.
 
@@ -207,16 +187,9 @@ class OwnAddress(Endpoint[Addresses]):
         await self.part.confirm(body.token, context.address)
 
 
-class AddressUndo(Endpoint[Addresses]):
-    """``/api/auth/address/undo``."""
-
-    @operation.public
-    @operation.logged("auth", "undo a change of an address", "UPDATE", params=False, response=False)
-    @operation.refuses(LinkInvalid, RateLimited)
-    @operation.example_body({"token": "uSQ3…"})
-    @operation.answers(204)
-    @operation.named("restoreAddress")
-    @operation.refuses_keys(_NO_KEYS)
+class AddressUndo(Endpoint[Addresses], at="/api/auth/address/undo"):
+    @public(name="restoreAddress", refuses=[LinkInvalid, RateLimited])
+    @_by_link("undo a change of an address", {"token": "uSQ3…"})
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """Bring back the address that a link was mailed to, within a day after the change. Ends all sessions.
 
@@ -232,20 +205,19 @@ class Agreement(Schema):
     current_password: CurrentPassword | None = None
 
 
-class OwnAgreement:
-    """``/api/user/profile/email/agreement``."""
-
+class OwnAgreement(Responders, at="/api/user/profile/email/agreement"):
     def __init__(self, addresses: Addresses, own: OwnCredentials) -> None:
         self._addresses = addresses
         self._own = own
 
-    @operation.login
-    @operation.logged("user", "agree to the own address", "UPDATE")
-    @operation.refuses(Conflict, RateLimited)
-    @operation.example_body({"email": "heron@example.org", "currentPassword": "your current one"})
-    @operation.answers(204)
-    @operation.named("acceptOwnEmail")
-    @operation.refuses_keys("sent again, it changes nothing more")
+    @login(name="acceptOwnEmail", refuses=[Conflict, RateLimited])
+    @writes(
+        "agree to the own address",
+        "UPDATE",
+        example={"email": "heron@example.org", "currentPassword": "your current one"},
+        answers=204,
+        refuses_keys="sent again, it changes nothing more",
+    )
     async def on_post(self, context: RequestContext, body: Agreement) -> None:
         """Agree to the caller's own address, which somebody else may have set.
 
@@ -256,29 +228,22 @@ class OwnAgreement:
         await self._addresses.agree(context.user, body.email)
 
 
-class OwnVerification(Endpoint[Addresses]):
-    """``/api/user/profile/email/verification``."""
-
-    @operation.login
-    @operation.logged("user", "ask for a link to confirm the own address", "UPDATE")
-    @operation.refuses(Conflict, MailNotConfigured, RateLimited)
-    @operation.answers(202)
-    @operation.named("requestOwnEmailVerification")
-    @operation.refuses_keys(_NO_KEYS)
+class OwnVerification(Endpoint[Addresses], at="/api/user/profile/email/verification"):
+    @login(name="requestOwnEmailVerification", refuses=[Conflict, MailNotConfigured, RateLimited])
+    @writes("ask for a link to confirm the own address", "UPDATE", answers=202, refuses_keys=_NO_KEYS)
     async def on_post(self, context: RequestContext) -> None:
         """Have a link mailed that confirms the caller's own address; at most ten an hour."""
         await self.part.ask(context.user)
 
 
-class UserVerification(Endpoint[Addresses]):
-    """``/api/user/{id}/email/verification``."""
-
-    @operation.needs("system:user:verify")
-    @operation.logged("user", "declare an address confirmed", "UPDATE")
-    @operation.refuses(NotFound, Conflict)
-    @operation.answers(204)
-    @operation.named("verifyUserEmail")
-    @operation.refuses_keys("sent again, it changes nothing more")
+class UserVerification(Endpoint[Addresses], at="/api/user/{id}/email/verification"):
+    @needs("system:user:verify", name="verifyUserEmail", refuses=[NotFound, Conflict])
+    @writes(
+        "declare an address confirmed",
+        "UPDATE",
+        answers=204,
+        refuses_keys="sent again, it changes nothing more",
+    )
     async def on_post(self, context: RequestContext, id: int) -> None:
         """Declare the address of a user confirmed; the user is told by mail.
 
@@ -288,16 +253,16 @@ class UserVerification(Endpoint[Addresses]):
         await self.part.verify(context.user, id)
 
 
-class SessionsByLink(Endpoint[SessionEnding]):
-    """``/api/auth/sessions/end``."""
-
-    @operation.public
-    @operation.logged("auth", "end all sessions by a link", "LOGOUT", params=False, response=False)
-    @operation.refuses(LinkInvalid, RateLimited)
-    @operation.example_body({"token": "uSQ3…"})
-    @operation.answers(204)
-    @operation.named("endSessionsByLink")
-    @operation.refuses_keys("a link is good once")
+class SessionsByLink(Endpoint[SessionEnding], at="/api/auth/sessions/end"):
+    @public(name="endSessionsByLink", refuses=[LinkInvalid, RateLimited])
+    @writes(
+        "end all sessions by a link",
+        "LOGOUT",
+        keeps="nothing",
+        example={"token": "uSQ3…"},
+        answers=204,
+        refuses_keys="a link is good once",
+    )
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """End all sessions of the account whose owner was mailed the link. API keys stay."""
         await self.part.end(body.token, context.address)

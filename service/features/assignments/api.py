@@ -15,8 +15,8 @@ from service.features.assignments.store import AssignmentFilter
 from service.kernel.value_rules import REASON, bounds_of
 from service.records.database.transactions import Database
 from service.records.schema.rights import How
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, needs, writes
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.record_schemas import MergePatch, filters_of, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
@@ -91,7 +91,7 @@ def _answer(context: RequestContext, saved: Saved[store.Assignment]) -> Assignme
     return AssignmentOfUser.of(saved.record)
 
 
-class AssignmentEndpoint:
+class AssignmentEndpoint(Responders):
     """Base class of the endpoints of assignments."""
 
     def __init__(self, database: Database, edits: AssignmentEdits) -> None:
@@ -99,11 +99,8 @@ class AssignmentEndpoint:
         self.edits = edits
 
 
-class AssignmentList(AssignmentEndpoint):
-    """``/api/assignment/list``."""
-
-    @operation.needs("system:user:list")
-    @operation.named("listAssignments")
+class AssignmentList(AssignmentEndpoint, at="/api/assignment/list"):
+    @needs("system:user:list", name="listAssignments")
     async def on_get(self, context: RequestContext, query: AssignmentQuery) -> Page[Assignment]:
         """List the roles of all users, those that begin later too."""
         async with self.database.snapshot() as connection:
@@ -118,12 +115,8 @@ class AssignmentList(AssignmentEndpoint):
         return page_answer(query, listed, Assignment)
 
 
-class UserRoles(AssignmentEndpoint):
-    """``/api/user/{id}/roles``."""
-
-    @operation.needs("system:user:detail")
-    @operation.refuses(NotFound)
-    @operation.named("listUserRoles")
+class UserRoles(AssignmentEndpoint, at="/api/user/{id}/roles"):
+    @needs("system:user:detail", name="listUserRoles", refuses=[NotFound])
     async def on_get(
         self, context: RequestContext, query: AssignmentsOfUserQuery, id: int
     ) -> Page[AssignmentOfUser]:
@@ -134,15 +127,15 @@ class UserRoles(AssignmentEndpoint):
             )
         return page_answer(query, listed, AssignmentOfUser)
 
-    @operation.needs("system:user:update")
-    @operation.named("assignUserRole")
-    @operation.created("/api/user/{id}/roles/{assignment_id}")
-    @operation.idempotent(_answer)
-    @operation.dry_run
-    @operation.tagged
-    @operation.logged("user", "assign a role", "INSERT")
-    @operation.refuses(NotFound, Conflict)
-    @operation.example_body({"roleCode": "auditor", "until": "2099-12-31T00:00:00Z", "reason": "Year's end"})
+    @needs("system:user:update", name="assignUserRole", refuses=[NotFound, Conflict], tagged=True)
+    @writes(
+        "assign a role",
+        "INSERT",
+        example={"roleCode": "auditor", "until": "2099-12-31T00:00:00Z", "reason": "Year's end"},
+        dry_run=True,
+        created="/api/user/{id}/roles/{assignment_id}",
+        idempotent=_answer,
+    )
     async def on_post(self, context: RequestContext, body: AssignmentBody, id: int) -> AssignmentOfUser:
         """Assign a role to a user, from when until when, with effect at these instants.
 
@@ -152,27 +145,23 @@ class UserRoles(AssignmentEndpoint):
         return _answer(context, await self.edits.create(context.write, id, body.given()))
 
 
-class OneUserRole(AssignmentEndpoint):
-    """``/api/user/{id}/roles/{assignment_id}``."""
-
-    @operation.needs("system:user:detail")
-    @operation.refuses(NotFound)
-    @operation.named("getUserRole")
-    @operation.tagged
-    @operation.shows_more
+class OneUserRole(AssignmentEndpoint, at="/api/user/{id}/roles/{assignment_id}"):
+    @needs("system:user:detail", name="getUserRole", refuses=[NotFound], tagged=True, shows_more=True)
     async def on_get(self, context: RequestContext, id: int, assignment_id: int) -> AssignmentOfUser:
         """Read an assignment of a role, which may have ended."""
         async with self.database.snapshot() as connection:
             record = await store.read(connection, id, assignment_id, at=self.edits.now())
         return _answer(context, Saved(record))
 
-    @operation.needs("system:user:update")
-    @operation.named("patchUserRole")
-    @operation.dry_run
-    @operation.tagged
-    @operation.logged("user", "change an assignment of a role", "UPDATE")
-    @operation.refuses(NotFound, Conflict, PreconditionFailed)
-    @operation.example_body({"until": "2099-12-31T00:00:00Z"})
+    @needs(
+        "system:user:update",
+        name="patchUserRole",
+        refuses=[NotFound, Conflict, PreconditionFailed],
+        tagged=True,
+    )
+    @writes(
+        "change an assignment of a role", "UPDATE", example={"until": "2099-12-31T00:00:00Z"}, dry_run=True
+    )
     async def on_patch(
         self, context: RequestContext, body: AssignmentPatch, id: int, assignment_id: int
     ) -> AssignmentOfUser:
@@ -185,11 +174,8 @@ class OneUserRole(AssignmentEndpoint):
             context, await self.edits.update(context.write, id, assignment_id, body.given(), match)
         )
 
-    @operation.needs("system:user:update")
-    @operation.named("endUserRole")
-    @operation.dry_run
-    @operation.logged("user", "end an assignment of a role", "DELETE")
-    @operation.refuses(NotFound, Conflict, PreconditionFailed)
+    @needs("system:user:update", name="endUserRole", refuses=[NotFound, Conflict, PreconditionFailed])
+    @writes("end an assignment of a role", "DELETE", dry_run=True)
     async def on_delete(self, context: RequestContext, id: int, assignment_id: int) -> None:
         """End an assignment of a role now, by the rules of a new one; it stays among the past ones."""
         await self.edits.delete(context.write, id, assignment_id, unchanged(context))

@@ -12,6 +12,4 @@ def add_routes(routes: Routes, container: Any) -> None:
     administration, stores = container.administration, container.stores
     edits = AssignmentEdits(administration.units, administration.notices, stores.sessions.synchronized.now)
     assigned = stores.database, edits
-    routes.add("/api/assignment/list", api.AssignmentList(*assigned))
-    routes.add("/api/user/{id}/roles", api.UserRoles(*assigned))
-    routes.add("/api/user/{id}/roles/{assignment_id}", api.OneUserRole(*assigned))
+    routes.serve_all(api, *assigned)

@@ -20,13 +20,14 @@ from service.endpoints.roles import ROLE
 from service.errors import Conflict, RowsRefused
 from service.features.bulk_acts.records import update_all
 from service.features.bulk_acts.users import MAX_USERS, BulkActs, RoleChange
+from service.records.logs.events import DeclaredKind
 from service.records.user_list import Status
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import example_body, logged, named, needs
+from service.web.messages.operation_metadata import needs, writes
 from service.web.messages.schema import Id, Revision, Schema
 
 F = TypeVar("F", bound=Callable[..., Any])
+_REFUSALS: Final = (Conflict, RowsRefused)
 
 MAX_RECORDS: Final = 200
 """Maximum number of records per operation, equal to the page size; other changes of rights wait meanwhile."""
@@ -85,26 +86,23 @@ def _report(_context: RequestContext, saved: Saved[Any]) -> BulkReport:
     return BulkReport.of(saved.record)
 
 
-def _bulk(responder: F) -> F:
-    """Declare the common properties of bulk operations."""
-    operation.dry_run(responder)
-    operation.idempotent(_report)(responder)
-    operation.refuses(Conflict, RowsRefused)(responder)
-    return responder
+def _bulk(code: str, name: str, action: str, kind: DeclaredKind = "UPDATE", **more: Any) -> Callable[[F], F]:
+    """Declare an operation on many users; it demands the code of the operation on one user."""
+
+    def mark(responder: F) -> F:
+        needs(code, name=name, refuses=_REFUSALS)(responder)
+        return writes(action, kind, dry_run=True, idempotent=_report, **more)(responder)
+
+    return mark
 
 
-class BulkEndpoint(Endpoint[BulkActs]):
-    """Base class for operations on many users; each demands the code of the operation on one user."""
-
-
-class StatusOfUsers(BulkEndpoint):
-    """``/api/user/bulk/status``."""
-
-    @needs("system:user:update")
-    @logged("user", "set the status of many", "UPDATE")
-    @named("setUserStatuses")
-    @example_body({"ids": [2], "status": "disabled"})
-    @_bulk
+class StatusOfUsers(Endpoint[BulkActs], at="/api/user/bulk/status"):
+    @_bulk(
+        "system:user:update",
+        "setUserStatuses",
+        "set the status of many",
+        example={"ids": [2], "status": "disabled"},
+    )
     async def on_post(self, context: RequestContext, body: StatusOfUsersOrder) -> BulkReport:
         """Enable or disable many users, all of them or none.
 
@@ -114,14 +112,13 @@ class StatusOfUsers(BulkEndpoint):
         return _report(context, await self.part.set_status(context.write, body.ids, body.status))
 
 
-class RoleOfUsers(BulkEndpoint):
-    """``/api/user/bulk/role``."""
-
-    @needs("system:user:update")
-    @logged("user", "change a role of many", "UPDATE")
-    @named("setRoleOfUsers")
-    @example_body({"ids": [2], "roleId": 3, "action": "take"})
-    @_bulk
+class RoleOfUsers(Endpoint[BulkActs], at="/api/user/bulk/role"):
+    @_bulk(
+        "system:user:update",
+        "setRoleOfUsers",
+        "change a role of many",
+        example={"ids": [2], "roleId": 3, "action": "take"},
+    )
     async def on_post(self, context: RequestContext, body: RoleOfUsersOrder) -> BulkReport:
         """Give a role to many users, or take it from them; from all of them or none.
 
@@ -132,14 +129,8 @@ class RoleOfUsers(BulkEndpoint):
         return _report(context, done)
 
 
-class SessionsOfUsers(BulkEndpoint):
-    """``/api/user/bulk/end-sessions``."""
-
-    @needs("system:online:kick")
-    @logged("online", "kick many", "KICK")
-    @named("kickUsers")
-    @example_body({"ids": [2]})
-    @_bulk
+class SessionsOfUsers(Endpoint[BulkActs], at="/api/user/bulk/end-sessions"):
+    @_bulk("system:online:kick", "kickUsers", "kick many", "KICK", module="online", example={"ids": [2]})
     async def on_post(self, context: RequestContext, body: SessionsOfUsersOrder) -> BulkReport:
         """End all sessions of many users, who hold no more permissions than the caller.
 
@@ -160,17 +151,13 @@ def switches(kind: RecordKind, summary: str, *codes: str, example: dict[str, Any
         return PublishedBulkReport(*counts, policy_revision=in_force(context, saved))
 
     answer = BulkReport if kind.saved is None else PublishedBulkReport
-    responder = described(
-        on_post, f"set{kind.name}sEnabled", summary, *codes, answer=answer, body=EnabledOrder
-    )
-    operation.refuses_keys("sent again, it changes nothing more")(responder)
-    refusals = (Conflict, RowsRefused)
-    return kind.declares("set the state of many", "UPDATE", refusals, example, single=False)(responder)
+    about: dict[str, Any] = {"answer": answer, "body": EnabledOrder, "refuses": _REFUSALS}
+    responder = described(on_post, f"set{kind.name}sEnabled", summary, *codes, **about)
+    again = "sent again, it changes nothing more"
+    return kind.writes("set the state of many", "UPDATE", example, refuses_keys=again)(responder)
 
 
-class EnabledRoles(RecordEndpoint[Changes]):
-    """``/api/role/bulk/enabled``."""
-
+class EnabledRoles(RecordEndpoint[Changes], at="/api/role/bulk/enabled"):
     on_post = switches(
         ROLE,
         """Enable or disable many roles, all of them or none, by the rules of an edit of one.
@@ -182,9 +169,7 @@ class EnabledRoles(RecordEndpoint[Changes]):
     )
 
 
-class EnabledResources(RecordEndpoint[Changes]):
-    """``/api/resource/bulk/enabled``."""
-
+class EnabledResources(RecordEndpoint[Changes], at="/api/resource/bulk/enabled"):
     on_post = switches(
         RESOURCE,
         """Enable or disable many resources, all of them or none, by the rules of an edit of one.

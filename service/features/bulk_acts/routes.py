@@ -13,8 +13,8 @@ def add_routes(routes: Routes, container: Any) -> None:
     revocations = container.sign_in.revocations
     acts = BulkActs(administration.units, administration.accounts, revocations, stores.sessions)
     records = stores.database, container.policy.live
-    routes.add("/api/user/bulk/status", api.StatusOfUsers(acts))
-    routes.add("/api/user/bulk/role", api.RoleOfUsers(acts))
-    routes.add("/api/user/bulk/end-sessions", api.SessionsOfUsers(acts))
-    routes.add("/api/role/bulk/enabled", api.EnabledRoles(*records, administration.roles))
-    routes.add("/api/resource/bulk/enabled", api.EnabledResources(*records, administration.resources))
+    routes.serve(api.StatusOfUsers(acts))
+    routes.serve(api.RoleOfUsers(acts))
+    routes.serve(api.SessionsOfUsers(acts))
+    routes.serve(api.EnabledRoles(*records, administration.roles))
+    routes.serve(api.EnabledResources(*records, administration.resources))

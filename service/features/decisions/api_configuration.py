@@ -2,7 +2,7 @@
 
 from service.errors import NotFound
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, refuses
+from service.web.messages.operation_metadata import outside
 from service.web.messages.schema import ProtocolSchema
 
 
@@ -24,8 +24,7 @@ class AccessConfiguration:
         """Create the endpoint; ``public_url`` is the service's URL for clients, or "" if unknown."""
         self._base = public_url
 
-    @refuses(NotFound)
-    @named("getAuthzenConfiguration")
+    @outside(name="getAuthzenConfiguration", refuses=[NotFound])
     async def on_get(self, _context: RequestContext) -> DecisionPointMetadata:
         """Read where the decision point of OpenID AuthZEN 1.0 answers.
 

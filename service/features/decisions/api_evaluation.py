@@ -24,7 +24,7 @@ from service.kernel.account_acts import BY_PERSON, where
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import asks, example_body, named, needs
+from service.web.messages.operation_metadata import Responders, asks, needs
 
 TELLS_CODES: Final = "system:policy:read"
 """Code required to see the codes that would allow a denied question."""
@@ -36,7 +36,7 @@ _EXAMPLE: Final = {
 }
 
 
-class _Asking:
+class _Asking(Responders):
     """Base class of the evaluation endpoints."""
 
     def __init__(self, evaluator: Evaluator, note: Note | None = None) -> None:
@@ -88,13 +88,9 @@ def _layers_shown(policy: Policy, asking: Caller) -> Collection[str]:
     return (RESOURCE,) if policy.decide(ACCOUNT, name, asking).allowed else ()
 
 
-class AccessEvaluation(_Asking):
-    """``/access/v1/evaluation``."""
-
-    @asks
-    @needs("system:policy:evaluate")
-    @example_body(_EXAMPLE)
-    @named("checkAccess")
+class AccessEvaluation(_Asking, at="/access/v1/evaluation"):
+    @needs("system:policy:evaluate", name="checkAccess")
+    @asks(example=_EXAMPLE)
     async def on_post(self, context: RequestContext, body: Evaluation) -> EvaluationDecision:
         """Decide whether a subject may perform an action on a resource.
 
@@ -104,13 +100,9 @@ class AccessEvaluation(_Asking):
         return await self._decide_one(context, body)
 
 
-class AccessEvaluations(_Asking):
-    """``/access/v1/evaluations``."""
-
-    @asks
-    @needs("system:policy:evaluate")
-    @example_body({**_EXAMPLE, "evaluations": [{}, {"action": {"name": "DELETE"}}]})
-    @named("checkAccesses")
+class AccessEvaluations(_Asking, at="/access/v1/evaluations"):
+    @needs("system:policy:evaluate", name="checkAccesses")
+    @asks(example={**_EXAMPLE, "evaluations": [{}, {"action": {"name": "DELETE"}}]})
     async def on_post(self, context: RequestContext, body: Evaluations) -> Decisions:
         """Decide several questions in one request.
 

@@ -22,14 +22,14 @@ from service.kernel.value_rules import whole
 from service.laboratory.analysis.answers import Answer, Answers, RequestTo, as_answer
 from service.web.messages import original as originals
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs, subrequest
+from service.web.messages.operation_metadata import Responders, needs, subrequest
 from service.web.requests.guard import AuthorizationGuard
 
 ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Forward:
+class _Forward(Responders):
     """Decides about the original request; each subclass handles one header profile.
 
     ``note`` receives the answers, if it is set.
@@ -97,14 +97,11 @@ class _Forward:
             context.respond_header(header, value)
 
 
-class ForwardCaddy(_Forward):
-    """``/access/v1/forward/caddy/{service}``."""
-
+class ForwardCaddy(_Forward, at="/access/v1/forward/caddy/{service}"):
     profile = originals.CADDY
 
+    @needs("system:policy:evaluate", name="checkForCaddy")
     @subrequest()
-    @needs("system:policy:evaluate")
-    @named("checkForCaddy")
     async def on_get(self, context: RequestContext, service: ServiceName) -> None:
         """Decide for Caddy if a request may go on to a service.
 
@@ -114,14 +111,11 @@ class ForwardCaddy(_Forward):
         await self._decide(context, service)
 
 
-class ForwardTraefik(_Forward):
-    """``/access/v1/forward/traefik/{service}``."""
-
+class ForwardTraefik(_Forward, at="/access/v1/forward/traefik/{service}"):
     profile = originals.TRAEFIK
 
+    @needs("system:policy:evaluate", name="checkForTraefik")
     @subrequest()
-    @needs("system:policy:evaluate")
-    @named("checkForTraefik")
     async def on_get(self, context: RequestContext, service: ServiceName) -> None:
         """Decide for Traefik if a request may go on to a service.
 
@@ -131,14 +125,11 @@ class ForwardTraefik(_Forward):
         await self._decide(context, service)
 
 
-class ForwardNginx(_Forward):
-    """``/access/v1/forward/nginx/{service}``."""
-
+class ForwardNginx(_Forward, at="/access/v1/forward/nginx/{service}"):
     profile = originals.NGINX
 
+    @needs("system:policy:evaluate", name="checkForNginx")
     @subrequest()
-    @needs("system:policy:evaluate")
-    @named("checkForNginx")
     async def on_get(self, context: RequestContext, service: ServiceName) -> None:
         """Decide for nginx if a request may go on to a service.
 
@@ -148,14 +139,13 @@ class ForwardNginx(_Forward):
         await self._decide(context, service)
 
 
-class ForwardEnvoy(_Forward):
-    """``/access/v1/forward/envoy/{service}``, followed by the original path."""
+class ForwardEnvoy(_Forward, at="/access/v1/forward/envoy/{service}"):
+    """Envoy appends the original path to the template."""
 
     profile = originals.ENVOY
 
+    @needs("system:policy:evaluate", name="checkForEnvoy")
     @subrequest(takes_path=True)
-    @needs("system:policy:evaluate")
-    @named("checkForEnvoy")
     async def on_get(self, context: RequestContext, service: ServiceName) -> None:
         """Decide for Envoy if a request may go on to a service.
 

@@ -16,7 +16,7 @@ from service.features.decisions.questions import Resource, named_service
 from service.features.decisions.search import Part, Results, Search
 from service.kernel.identity import Caller
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import asks, example_body, named, needs
+from service.web.messages.operation_metadata import asks, needs
 from service.web.messages.schema import ProtocolSchema
 
 MOST_RESULTS: Final = 1000
@@ -170,19 +170,15 @@ def _encoded(token: _Token) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode("ascii")
 
 
-class AccessSubjects(_Searching):
-    """``/access/v1/search/subject``."""
-
-    @asks
-    @needs("system:policy:read")
-    @example_body(
-        {
+class AccessSubjects(_Searching, at="/access/v1/search/subject"):
+    @needs("system:policy:read", name="findSubjects")
+    @asks(
+        example={
             "subject": {"type": "user"},
             "action": {"name": "GET"},
             "resource": {"type": "route", "id": "/api/role/list"},
         }
     )
-    @named("findSubjects")
     async def on_post(self, context: RequestContext, body: SubjectSearch) -> FoundSubjects:
         """Find the users who may perform an action on a resource.
 
@@ -200,19 +196,15 @@ class AccessSubjects(_Searching):
         return FoundSubjects(page, [FoundSubject(kind, subject_id) for subject_id in ids])
 
 
-class AccessResources(_Searching):
-    """``/access/v1/search/resource``."""
-
-    @asks
-    @needs("system:policy:read")
-    @example_body(
-        {
+class AccessResources(_Searching, at="/access/v1/search/resource"):
+    @needs("system:policy:read", name="findResources")
+    @asks(
+        example={
             "subject": {"type": "user", "id": "admin"},
             "action": {"name": "GET"},
             "resource": {"type": "route"},
         }
     )
-    @named("findResources")
     async def on_post(self, context: RequestContext, body: ResourceSearch) -> FoundResources:
         """Find the resources of a type on which a subject may perform an action.
 
@@ -231,15 +223,14 @@ class AccessResources(_Searching):
         )
 
 
-class AccessActions(_Searching):
-    """``/access/v1/search/action``."""
-
-    @asks
-    @needs("system:policy:read")
-    @example_body(
-        {"subject": {"type": "user", "id": "admin"}, "resource": {"type": "route", "id": "/api/role/list"}}
+class AccessActions(_Searching, at="/access/v1/search/action"):
+    @needs("system:policy:read", name="findActions")
+    @asks(
+        example={
+            "subject": {"type": "user", "id": "admin"},
+            "resource": {"type": "route", "id": "/api/role/list"},
+        }
     )
-    @named("findActions")
     async def on_post(self, context: RequestContext, body: ActionSearch) -> FoundActions:
         """Find what a subject may do to a resource.
 

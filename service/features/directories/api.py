@@ -22,9 +22,5 @@ def add_routes(routes: Routes, container: Any) -> None:
         notices=changes.notices,
         log=container.trail.logins,
     )
-    routes.add("/api/user/profile/origins", api_origins.OwnOrigins(origins))
-    routes.add("/api/user/profile/origins/{source}", api_origins.OneOwnOrigin(origins))
-    routes.add("/api/user/{id}/origins", api_origins.OriginsOfUser(origins))
-    routes.add("/api/user/{id}/origins/{source}", api_origins.OneUserOrigin(origins))
-    routes.add("/api/directory/list", api_directories.ListOfDirectories(stores.database, directories))
-    routes.add("/api/directory/{source}", api_directories.OneDirectory(stores.database, directories))
+    routes.serve_all(api_origins, origins)
+    routes.serve_all(api_directories, stores.database, directories)

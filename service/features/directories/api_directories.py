@@ -14,8 +14,8 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.text import unseen_fault
 from service.records import accounts
 from service.records.database.transactions import Database
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, needs, writes
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Schema
@@ -85,7 +85,7 @@ _EXAMPLE: Final = {
 }
 
 
-class DirectoryEndpoint:
+class DirectoryEndpoint(Responders):
     """Base class of the endpoints of directories."""
 
     def __init__(self, database: Database, changes: Directories) -> None:
@@ -93,11 +93,8 @@ class DirectoryEndpoint:
         self.changes = changes
 
 
-class ListOfDirectories(DirectoryEndpoint):
-    """``/api/directory/list``."""
-
-    @operation.needs("system:directory:list")
-    @operation.named("listDirectories")
+class ListOfDirectories(DirectoryEndpoint, at="/api/directory/list"):
+    @needs("system:directory:list", name="listDirectories")
     async def on_get(self, context: RequestContext) -> DirectoryList:
         """List the directories, and what they may hand out."""
         async with self.database.snapshot() as connection:
@@ -108,13 +105,8 @@ class ListOfDirectories(DirectoryEndpoint):
 Source = Annotated[str, Meta(max_length=32, examples=["nowhere"])]
 
 
-class OneDirectory(DirectoryEndpoint):
-    """``/api/directory/{source}``."""
-
-    @operation.needs("system:directory:list")
-    @operation.refuses(NotFound)
-    @operation.named("getDirectory")
-    @operation.tagged
+class OneDirectory(DirectoryEndpoint, at="/api/directory/{source}"):
+    @needs("system:directory:list", name="getDirectory", refuses=[NotFound], tagged=True)
     async def on_get(self, context: RequestContext, source: Source) -> DirectoryOfService:
         """Read what a directory may hand out."""
         stored = await directory.read(self.database, source)
@@ -122,13 +114,10 @@ class OneDirectory(DirectoryEndpoint):
         answer_tag(context, content_tag(shown))
         return shown
 
-    @operation.needs("system:directory:update")
-    @operation.named("setDirectory")
-    @operation.dry_run
-    @operation.tagged
-    @operation.logged("directory", "set what it hands out", "UPDATE")
-    @operation.refuses(Conflict, PreconditionFailed)
-    @operation.example_body(_EXAMPLE)
+    @needs(
+        "system:directory:update", name="setDirectory", refuses=[Conflict, PreconditionFailed], tagged=True
+    )
+    @writes("set what it hands out", "UPDATE", example=_EXAMPLE, dry_run=True)
     async def on_put(
         self, context: RequestContext, body: DirectoryBody, source: Source
     ) -> DirectoryOfService:
@@ -143,11 +132,8 @@ class OneDirectory(DirectoryEndpoint):
         answer_tag(context, content_tag(shown))
         return shown
 
-    @operation.needs("system:directory:update")
-    @operation.named("deleteDirectory")
-    @operation.dry_run
-    @operation.logged("directory", "delete", "DELETE")
-    @operation.refuses(NotFound, PreconditionFailed)
+    @needs("system:directory:update", name="deleteDirectory", refuses=[NotFound, PreconditionFailed])
+    @writes("delete", "DELETE", dry_run=True)
     async def on_delete(self, context: RequestContext, source: Source) -> None:
         """Delete a directory; all roles that it has given end, and its accounts are managed here again."""
         await self.changes.delete(context.write, source, _unchanged(context))

@@ -8,8 +8,8 @@ from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound
 from service.features.directories.origins import OriginOfUser, SignInOrigins
 from service.records.origins import Origin
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Schema
 
@@ -31,23 +31,16 @@ class UserOrigins(Schema):
     items: list[UserOrigin]
 
 
-class OwnOrigins(Endpoint[SignInOrigins]):
-    """``/api/user/profile/origins``."""
-
-    @operation.login
-    @operation.named("listOwnOrigins")
+class OwnOrigins(Endpoint[SignInOrigins], at="/api/user/profile/origins"):
+    @login(name="listOwnOrigins")
     async def on_get(self, context: RequestContext) -> UserOrigins:
         """List the directories that know the caller."""
         return _listed(await self.part.own(context.user))
 
 
-class OneOwnOrigin(Endpoint[SignInOrigins]):
-    """``/api/user/profile/origins/{source}``."""
-
-    @operation.login
-    @operation.logged("auth", "unlink from a directory", "DELETE")
-    @operation.refuses(NotFound, Conflict)
-    @operation.named("deleteOwnOrigin")
+class OneOwnOrigin(Endpoint[SignInOrigins], at="/api/user/profile/origins/{source}"):
+    @login(name="deleteOwnOrigin", refuses=[NotFound, Conflict])
+    @writes("unlink from a directory", "DELETE", module="auth")
     async def on_delete(self, context: RequestContext, source: _Source) -> None:
         """Unlink the caller's account from a provider: nobody signs in to it there any more.
 
@@ -57,24 +50,16 @@ class OneOwnOrigin(Endpoint[SignInOrigins]):
         await self.part.unlink_own(context.write, source)
 
 
-class OriginsOfUser(Endpoint[SignInOrigins]):
-    """``/api/user/{id}/origins``."""
-
-    @operation.needs("system:user:detail")
-    @operation.refuses(NotFound)
-    @operation.named("listUserOrigins")
+class OriginsOfUser(Endpoint[SignInOrigins], at="/api/user/{id}/origins"):
+    @needs("system:user:detail", name="listUserOrigins", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> UserOrigins:
         """List the directories that know a user."""
         return _listed(await self.part.of_user(id))
 
 
-class OneUserOrigin(Endpoint[SignInOrigins]):
-    """``/api/user/{id}/origins/{source}``."""
-
-    @operation.needs("system:user:factor")
-    @operation.logged("user", "unlink from a directory", "DELETE")
-    @operation.refuses(NotFound, Conflict)
-    @operation.named("deleteUserOrigin")
+class OneUserOrigin(Endpoint[SignInOrigins], at="/api/user/{id}/origins/{source}"):
+    @needs("system:user:factor", name="deleteUserOrigin", refuses=[NotFound, Conflict])
+    @writes("unlink from a directory", "DELETE")
     async def on_delete(self, context: RequestContext, id: int, source: _Source) -> None:
         """Unlink a user from a provider: nobody signs in to the account there any more.
 

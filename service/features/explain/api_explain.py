@@ -26,12 +26,12 @@ from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history
 from service.records.published.policy_history import Place
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
+from service.web.messages.operation_metadata import Responders, logged, needs
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Explain:
-    """``/api/policy/explain``; ``decision_log`` is this node's target: a file can be searched."""
+class Explain(Responders, at="/api/policy/explain"):
+    """``decision_log`` is this node's target: a file can be searched."""
 
     database: Database
     live: LivePolicy
@@ -39,11 +39,13 @@ class Explain:
     past: PastPolicies
     decision_log: str | Path
 
-    @needs("system:policy:read")
-    @logged("policy", "explain", "QUERY", response=False)
-    @example_body({"userName": "admin", "method": "GET", "path": "/api/role/list"})
-    @refuses(Conflict, NotFound, RevisionUntrusted)
-    @named("explainDecision")
+    @needs("system:policy:read", name="explainDecision", refuses=[Conflict, NotFound, RevisionUntrusted])
+    @logged(
+        "explain",
+        "QUERY",
+        keeps="params",
+        example={"userName": "admin", "method": "GET", "path": "/api/role/list"},
+    )
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
         """Explain how the policy decides a request, or a question about a permission code.
 

@@ -15,7 +15,7 @@ from service.features.explain.policy_layers import At, Name, RoleCode, Words
 from service.features.explain.policy_questions import WITHIN, PolicyQuestion
 from service.laboratory.analysis.impact import Standing
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs, refuses
+from service.web.messages.operation_metadata import Responders, needs
 from service.web.messages.schema import Page, PageQuery, PartQuery, Revision, Schema
 from service.web.requests.routes import Routes
 
@@ -72,12 +72,8 @@ def matrix_answer(standing: Standing, query: MatrixQuery) -> Page[MatrixRequest]
     return Page(items=items, page=query.page, size=query.size, total=len(requests))
 
 
-class RoleMatrix(PolicyQuestion):
-    """``/api/policy/matrix``."""
-
-    @needs("system:policy:read")
-    @refuses(RevisionUntrusted)
-    @named("getRoleMatrix")
+class RoleMatrix(PolicyQuestion, at="/api/policy/matrix"):
+    @needs("system:policy:read", name="getRoleMatrix", refuses=[RevisionUntrusted])
     async def on_get(self, context: RequestContext, query: MatrixQuery) -> Page[MatrixRequest]:
         """List requests by path and method, each with the roles that pass it.
 
@@ -120,16 +116,13 @@ class Coverage(Schema):
     unrouted_total: Annotated[int, Meta(ge=0, examples=[1])]
 
 
-class PolicyCoverage:
-    """``/api/policy/coverage``."""
-
+class PolicyCoverage(Responders, at="/api/policy/coverage"):
     def __init__(self, live: LivePolicy, routes: Routes, concurrency: ConcurrencyLimit) -> None:
         self._live = live
         self._routes = routes
         self._concurrency = concurrency
 
-    @needs("system:policy:read")
-    @named("getPolicyCoverage")
+    @needs("system:policy:read", name="getPolicyCoverage")
     async def on_get(self, context: RequestContext, query: PartQuery) -> Coverage:
         """Read all routes with their guards, and the resources that guard nothing."""
         context.policy = policy = self._live.current

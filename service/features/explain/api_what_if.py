@@ -23,7 +23,7 @@ from service.records import role_rights
 from service.records.database.transactions import Connection
 from service.web.messages.access_change import AccessChange
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import example_parameters, named, needs
+from service.web.messages.operation_metadata import example_parameters, needs
 from service.web.messages.schema import Schema
 
 Codes = Annotated[
@@ -129,12 +129,9 @@ def _codes(text: str) -> list[str]:
     return [code for code in text.split(",") if code]
 
 
-class WhatIf(PolicyQuestion):
-    """``/api/policy/what-if``."""
-
-    @needs("system:policy:read")
+class WhatIf(PolicyQuestion, at="/api/policy/what-if"):
+    @needs("system:policy:read", name="previewRoleCodes")
     @example_parameters(role_code="auditor", without="system:user:list")
-    @named("previewRoleCodes")
     async def on_get(self, context: RequestContext, query: WhatIfQuery) -> WhatIfAnswer:
         """Tell who would gain and lose what if codes or roles were others; needs no right to change them.
 

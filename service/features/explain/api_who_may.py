@@ -58,7 +58,7 @@ from service.laboratory.analysis.sources import NOW, Instant, Subject, standing_
 from service.records import role_holdings
 from service.records.database.transactions import Connection
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import example_parameters, named, needs, refuses
+from service.web.messages.operation_metadata import Responders, example_parameters, needs
 from service.web.messages.schema import SEVERAL, Id, Page, PageQuery, Schema, page_answer
 
 Path = Annotated[
@@ -196,13 +196,9 @@ def _passing(role: access.PassingRole) -> PassingRole:
     return PassingRole(role.role_code, role.users, resource, endpoint, None)
 
 
-class WhoMay(PolicyQuestion):
-    """``/api/policy/who``."""
-
-    @needs("system:policy:read")
+class WhoMay(PolicyQuestion, at="/api/policy/who"):
+    @needs("system:policy:read", name="findRolesWithAccess", refuses=[RevisionUntrusted])
     @example_parameters(method="GET", path="/api/user/list")
-    @refuses(RevisionUntrusted)
-    @named("findRolesWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
         """List the roles that pass a request, with the lines and the held codes by which they pass.
 
@@ -225,13 +221,9 @@ class PassingUser(Schema):
     roles: list[RoleCode]
 
 
-class WhoUsers(PolicyQuestion):
-    """``/api/policy/who/users``."""
-
-    @needs("system:policy:read")
+class WhoUsers(PolicyQuestion, at="/api/policy/who/users"):
+    @needs("system:policy:read", name="findUsersWithAccess", refuses=[RevisionUntrusted])
     @example_parameters(method="GET", path="/api/user/list")
-    @refuses(RevisionUntrusted)
-    @named("findUsersWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
         """List the users who pass a request, or an object of a layer, by name."""
         context.policy, ask = self._live.current, query.ask
@@ -354,13 +346,9 @@ def _words(entry: Access, policy: Policy) -> list[str] | None:
     return None if entry.example is None else list(least_words(policy, demands_on(policy, entry.example)))
 
 
-class WhatMay(PolicyQuestion):
-    """``/api/policy/what``."""
-
-    @needs("system:policy:read")
+class WhatMay(PolicyQuestion, at="/api/policy/what"):
+    @needs("system:policy:read", name="listAccess", refuses=[RevisionUntrusted])
     @example_parameters(role_code="auditor")
-    @refuses(RevisionUntrusted)
-    @named("listAccess")
     async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
         """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""
         context.policy = self._live.current
@@ -397,15 +385,12 @@ def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
     return Page(items=items, page=query.page, size=query.size, total=len(requests))
 
 
-class Openings:
-    """``/api/policy/openings``."""
-
+class Openings(Responders, at="/api/policy/openings"):
     def __init__(self, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
         self._live = live
         self._concurrency = concurrency
 
-    @needs("system:policy:read")
-    @named("listOpenings")
+    @needs("system:policy:read", name="listOpenings")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[OpenRequest]:
         """List the requests with public access: those open to everybody, and those open to every login."""
         context.policy = policy = self._live.current

@@ -12,12 +12,13 @@ from service.laboratory.analysis.sources import Instant, PastPolicies, instant_o
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders
 
 WITHIN: Final = 30.0
 """Maximum seconds to read roles and users."""
 
 
-class PolicyQuestion:
+class PolicyQuestion(Responders):
     """Base class of questions about a policy and the stored roles, with few questions at a time."""
 
     def __init__(

@@ -18,8 +18,8 @@ from service.features.files.uploads import Offer, Uploads
 from service.records.database.transactions import Database
 from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import ANY_TYPE, Stream
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, needs, public, sends, takes_file, writes
 from service.web.messages.preconditions import answer_tag, require_match
 from service.web.messages.record_schemas import filters_of, shows
 from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment, page_answer, sort_keys
@@ -40,11 +40,8 @@ class FileQuery(PageQuery):
     sort: Annotated[str, sort_keys("FileSort", files.SORTS)] = "id"
 
 
-class FileList(Endpoint[Database]):
-    """``/api/file/list``."""
-
-    @operation.needs("system:file:list")
-    @operation.named("listFiles")
+class FileList(Endpoint[Database], at="/api/file/list"):
+    @needs("system:file:list", name="listFiles")
     async def on_get(self, context: RequestContext, query: FileQuery) -> Page[StoredFile]:
         """List files."""
         criteria = query.filter(files.FileFilter)
@@ -53,21 +50,25 @@ class FileList(Endpoint[Database]):
         return page_answer(query, listed, StoredFile)
 
 
-class Files:
-    """``/api/file``."""
-
+class Files(Responders, at="/api/file"):
     def __init__(self, taking: Uploads, silence: float) -> None:
         self._uploads = taking
         self._silence = silence
 
-    @operation.created("/api/file/{id}")
-    @operation.takes_file(FIELD)
-    @operation.needs("system:file:upload")
-    @operation.logged("file", "upload", "INSERT", params=False, response=False)
-    @operation.refuses(errors.TooLarge, errors.QuotaExceeded, errors.UnsupportedMediaType)
-    @operation.tagged
-    @operation.named("uploadFile")
-    @operation.refuses_keys("its body is stored while it arrives, and is not kept to compare")
+    @needs(
+        "system:file:upload",
+        name="uploadFile",
+        refuses=[errors.TooLarge, errors.QuotaExceeded, errors.UnsupportedMediaType],
+        tagged=True,
+    )
+    @writes(
+        "upload",
+        "INSERT",
+        keeps="nothing",
+        created="/api/file/{id}",
+        refuses_keys="its body is stored while it arrives, and is not kept to compare",
+    )
+    @takes_file(FIELD)
     async def on_post(self, context: RequestContext) -> StoredFile:
         """Upload a file.
 
@@ -87,18 +88,14 @@ class Files:
         return StoredFile.of(stored)
 
 
-class OneFile:
-    """``/api/file/{id}``."""
-
+class OneFile(Responders, at="/api/file/{id}"):
     def __init__(self, database: Database, downloads: Downloads, taking: Uploads) -> None:
         self._database = database
         self._downloads = downloads
         self._uploads = taking
 
-    @operation.needs("system:file:download")
-    @operation.sends(ANY_TYPE)
-    @operation.refuses(errors.NotFound, errors.RangeNotSatisfiable)
-    @operation.named("downloadFile")
+    @needs("system:file:download", name="downloadFile", refuses=[errors.NotFound, errors.RangeNotSatisfiable])
+    @sends(ANY_TYPE)
     async def on_get(self, context: RequestContext, id: int) -> Stream:
         """Download a file, or with `Range` a part of it.
 
@@ -109,10 +106,8 @@ class OneFile:
             file = await files.read(connection, id)
         return self._downloads.answer(context, file)
 
-    @operation.needs("system:file:delete")
-    @operation.logged("file", "delete", "DELETE")
-    @operation.refuses(errors.NotFound, errors.PreconditionFailed)
-    @operation.named("deleteFile")
+    @needs("system:file:delete", name="deleteFile", refuses=[errors.NotFound, errors.PreconditionFailed])
+    @writes("delete", "DELETE")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Delete a file and its public link."""
         async with self._database.transaction() as connection:
@@ -136,15 +131,15 @@ class Link(Schema):
     expire_time: Moment
 
 
-class FileLink(Endpoint[PublicLinks]):
-    """``/api/file/{id}/public-link``."""
-
-    @operation.needs("system:file:share")
-    @operation.logged("file", "share", "UPDATE", response=False)
-    @operation.refuses(errors.NotFound)
-    @operation.example_body({"expiresIn": 86400})
-    @operation.named("createPublicLink")
-    @operation.refuses_keys("its answer holds the secret of the link, which is never kept")
+class FileLink(Endpoint[PublicLinks], at="/api/file/{id}/public-link"):
+    @needs("system:file:share", name="createPublicLink", refuses=[errors.NotFound])
+    @writes(
+        "share",
+        "UPDATE",
+        keeps="params",
+        example={"expiresIn": 86400},
+        refuses_keys="its answer holds the secret of the link, which is never kept",
+    )
     async def on_post(self, context: RequestContext, body: LinkBody, id: int) -> Link:
         """Create a public link to a file.
 
@@ -154,10 +149,8 @@ class FileLink(Endpoint[PublicLinks]):
         made = await self.part.make(id, body.expires_in)
         return Link(token=made.token, url=made.url, expire_time=moment(made.expire_time))
 
-    @operation.needs("system:file:share")
-    @operation.logged("file", "unshare", "UPDATE")
-    @operation.refuses(errors.NotFound)
-    @operation.named("revokePublicLink")
+    @needs("system:file:share", name="revokePublicLink", refuses=[errors.NotFound])
+    @writes("unshare", "UPDATE")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Revoke the public link of a file, if it has one."""
         await self.part.revoke(id)
@@ -166,17 +159,13 @@ class FileLink(Endpoint[PublicLinks]):
 Token = Annotated[str, Meta(examples=["a-link-that-nobody-has-made"])]
 
 
-class PublicFile:
-    """``/api/public/file/{token}``."""
-
+class PublicFile(Responders, at="/api/public/file/{token}"):
     def __init__(self, links: PublicLinks, downloads: Downloads) -> None:
         self._links = links
         self._downloads = downloads
 
-    @operation.public
-    @operation.sends(ANY_TYPE)
-    @operation.refuses(errors.NotFound, errors.RangeNotSatisfiable)
-    @operation.named("downloadPublicFile")
+    @public(name="downloadPublicFile", refuses=[errors.NotFound, errors.RangeNotSatisfiable])
+    @sends(ANY_TYPE)
     async def on_get(self, context: RequestContext, token: Token) -> Stream:
         """Download the file of a public link.
 
@@ -188,8 +177,8 @@ class PublicFile:
 def add_routes(routes: Routes, container: Any) -> None:
     """Register the endpoints, made of the parts of ``container``."""
     database, parts = container.stores.database, container.parts["files"]
-    routes.add("/api/file/list", FileList(database))
-    routes.add("/api/file", Files(parts.uploads, container.settings.upload.idle_timeout))
-    routes.add("/api/file/{id}", OneFile(database, parts.downloads, parts.uploads))
-    routes.add("/api/file/{id}/public-link", FileLink(parts.links))
-    routes.add("/api/public/file/{token}", PublicFile(parts.links, parts.downloads))
+    routes.serve(FileList(database))
+    routes.serve(Files(parts.uploads, container.settings.upload.idle_timeout))
+    routes.serve(OneFile(database, parts.downloads, parts.uploads))
+    routes.serve(FileLink(parts.links))
+    routes.serve(PublicFile(parts.links, parts.downloads))

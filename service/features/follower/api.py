@@ -9,5 +9,5 @@ from service.web.requests.routes import Routes
 def add_routes(routes: Routes, container: Any) -> None:
     """Register the endpoints of followers."""
     hub = container.parts["follower"].hub
-    routes.add("/access/v1/follow", Follow(hub))
-    routes.add("/api/policy/followers", Followers(hub))
+    routes.serve(Follow(hub))
+    routes.serve(Followers(hub))

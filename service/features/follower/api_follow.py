@@ -16,7 +16,7 @@ from service.kernel.services import NAME
 from service.kernel.value_rules import whole
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import asks, example_body, named, needs, sends
+from service.web.messages.operation_metadata import Responders, asks, needs, sends
 from service.web.messages.schema import Moment, ProtocolSchema, Schema, moment
 
 ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
@@ -71,17 +71,13 @@ class FollowRenewal(ProtocolSchema):
         )
 
 
-class Follow:
-    """``/access/v1/follow``."""
-
+class Follow(Responders, at="/access/v1/follow"):
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
 
-    @asks
-    @needs("system:policy:follow")
-    @example_body(_EXAMPLE)
+    @needs("system:policy:follow", name="followPolicy")
+    @asks(example=_EXAMPLE)
     @sends("application/json", of=Changes)
-    @named("followPolicy")
     async def on_post(self, context: RequestContext, body: FollowRenewal) -> Stream:
         """Read what changed about services, and prolong the lease of a follower.
 
@@ -123,14 +119,11 @@ class FollowerList(Schema):
     followers: list[PolicyFollower]
 
 
-class Followers:
-    """``/api/policy/followers``."""
-
+class Followers(Responders, at="/api/policy/followers"):
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
 
-    @needs("system:policy:read")
-    @named("listFollowers")
+    @needs("system:policy:read", name="listFollowers")
     async def on_get(self, context: RequestContext) -> FollowerList:
         """List who decides beside other services: by which revision, and until when."""
         now = self._hub.now()

@@ -9,7 +9,7 @@ from service.features.log_reading.api_views import LogEndpoint, LogQuery, LogVie
 from service.features.log_reading.store_queries import LOGINS, Login, LoginFilter
 from service.records.logs.events import SessionEvent
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import login, named
+from service.web.messages.operation_metadata import login
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import SEVERAL, Id, PageNumber, PageSize, Schema
 
@@ -69,11 +69,8 @@ class OwnLoginQuery(log_lists.TimeQuery):
     after: log_lists.After | None = None
 
 
-class OwnLogins(LogEndpoint):
-    """``/api/user/profile/login-logs``."""
-
-    @login
-    @named("listOwnLogins")
+class OwnLogins(LogEndpoint, at="/api/user/profile/login-logs"):
+    @login(name="listOwnLogins")
     async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> log_lists.TimePage[LoginEntry]:
         """List the caller's own login events, the latest first."""
         criteria = query.filter(LOGINS, user_id=context.user.user_id)

@@ -16,7 +16,7 @@ from service.kernel.value_rules import whole
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationKind
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs, refuses
+from service.web.messages.operation_metadata import needs
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import SEVERAL, Id, Schema
 
@@ -143,12 +143,8 @@ OperationList = list_of(_VIEW)
 OperationExport = export_of(_VIEW)
 
 
-class OneOperation(Endpoint[Database]):
-    """``/api/operation-log/{id}``."""
-
-    @needs("system:operation-log:detail")
-    @refuses(NotFound)
-    @named("getOperationLog")
+class OneOperation(Endpoint[Database], at="/api/operation-log/{id}"):
+    @needs("system:operation-log:detail", name="getOperationLog", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> OperationDetail:
         """Read one call, with request data and answer."""
         async with self.part.transaction() as connection:
@@ -161,11 +157,8 @@ class OneOperation(Endpoint[Database]):
         )
 
 
-class ChangesOfOperations(Endpoint[Database]):
-    """``/api/operation-log/changes``."""
-
-    @needs("system:operation-log:detail")
-    @named("listOperationChanges")
+class ChangesOfOperations(Endpoint[Database], at="/api/operation-log/changes"):
+    @needs("system:operation-log:detail", name="listOperationChanges")
     async def on_get(self, context: RequestContext, query: ChangesQuery) -> OperationChangeList:
         """Read what some calls have changed, in brief.
 

@@ -18,7 +18,7 @@ from service.features.log_reading.lists import (
 from service.features.log_reading.store_paging import Log, LogReader
 from service.web.content.streams import CSV, JSON, JSON_LINES, Stream, export
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import logged, named, needs, sends
+from service.web.messages.operation_metadata import Responders, logged, needs, sends
 from service.web.messages.schema import PageNumber, PageSize, Schema
 
 Word = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -60,7 +60,7 @@ class LogView:
     row: type[Schema]
 
 
-class LogEndpoint:
+class LogEndpoint(Responders):
     """Base of the endpoints that read a log."""
 
     def __init__(self, logs: LogReader) -> None:
@@ -79,14 +79,15 @@ def list_of(view: LogView) -> type[LogEndpoint]:
         omissions. To follow the log as it grows, ask again with `followCursor` as `after`, and so on.
         """
     on_get.__annotations__ |= {"query": _extended(view.query, _PAGED), "return": view.page}
-    on_get = named(f"list{_words(view)}s")(on_get)
-    return _endpoint(f"{view.name} list", needs(f"system:{view.name}:list")(on_get))
+    mark = needs(f"system:{view.name}:list", name=f"list{_words(view)}s")
+    return _endpoint(view, "list", mark(on_get))
 
 
 def export_of(view: LogView) -> type[LogEndpoint]:
     """Return the endpoint ``/api/{name}/export`` of a log."""
 
-    @logged(view.name, "export", "EXPORT", response=False)
+    @needs(f"system:{view.name}:export", name=f"export{_words(view)}s")
+    @logged("export", "EXPORT", keeps="params")
     @sends(CSV, JSON, JSON_LINES, of=_rows_of(view))
     async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Stream:
         rows = batches_of(self.logs, view.exported, query.criteria, query, view.row)
@@ -94,8 +95,7 @@ def export_of(view: LogView) -> type[LogEndpoint]:
 
     on_get.__doc__ = f"Export {view.entries} as a file."
     on_get.__annotations__ |= {"query": _extended(view.query, _EXPORTED)}
-    on_get = named(f"export{_words(view)}s")(on_get)
-    return _endpoint(f"{view.name} export", needs(f"system:{view.name}:export")(on_get))
+    return _endpoint(view, "export", on_get)
 
 
 def _rows_of(view: LogView) -> type[Struct]:
@@ -114,6 +114,7 @@ def _extended(query: type[LogQuery], parameters: tuple[tuple[str, Any, Any], ...
     return msgspec.defstruct(query.__name__, parameters, bases=(query,))
 
 
-def _endpoint(name: str, on_get: Any) -> type[LogEndpoint]:
-    on_get.__qualname__ = f"{name}.on_get"
-    return type(name, (LogEndpoint,), {"on_get": on_get})
+def _endpoint(view: LogView, action: str, on_get: Any) -> type[LogEndpoint]:
+    on_get.__qualname__ = f"{view.name} {action}.on_get"
+    head = {"at": f"/api/{view.name}/{action}", "on_get": on_get}
+    return type(f"{view.name} {action}", (LogEndpoint,), head)

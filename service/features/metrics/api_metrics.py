@@ -7,7 +7,7 @@ from service.features.metrics.families import FAMILIES
 from service.features.metrics.worker_metrics import WorkerMetrics
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import refuses
+from service.web.messages.operation_metadata import outside
 from service.web.messages.schema import Document
 from service.web.observability.exposition import MEDIA_TYPE, exposition
 from service.web.requests.credentials import OperatorToken
@@ -24,7 +24,7 @@ class Metrics:
         self._of_all = of_all
         self._token = token
 
-    @refuses(NotFound, Unauthenticated)
+    @outside(refuses=[NotFound, Unauthenticated])
     async def on_get(self, context: RequestContext) -> Document:
         """Read the metrics of all workers of this node, and of the whole installation.
 

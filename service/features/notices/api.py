@@ -9,6 +9,4 @@ from service.web.requests.routes import Routes
 def add_routes(routes: Routes, container: Any) -> None:
     """Register the endpoints with the parts of ``container``."""
     database = container.stores.database
-    routes.add("/api/user/profile/notices", api_notices.OwnNotices(database))
-    routes.add("/api/user/profile/notices/read", api_notices.OwnReadNotices(database))
-    routes.add("/api/mail/list", api_notices.MailList(database))
+    routes.serve_all(api_notices, database)

@@ -10,9 +10,8 @@ from service.features.notices import store_mail as mail
 from service.features.notices import store_notices as notices
 from service.features.notices.store_mail import MailFilter, MailState
 from service.records.database.transactions import Database
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs
+from service.web.messages.operation_metadata import login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import SEVERAL, Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
@@ -71,11 +70,8 @@ class ReadNotices(Schema):
     ids: Annotated[list[Id], Meta(max_length=200, examples=[[1]])] | None = None
 
 
-class OwnNotices(Endpoint[Database]):
-    """``/api/user/profile/notices``."""
-
-    @operation.login
-    @operation.named("listOwnNotices")
+class OwnNotices(Endpoint[Database], at="/api/user/profile/notices"):
+    @login(name="listOwnNotices")
     async def on_get(self, context: RequestContext, query: PageQuery) -> NoticePage:
         """List what has happened to the caller's account, the latest first, for 180 days."""
         user_id = context.user.user_id
@@ -86,15 +82,15 @@ class OwnNotices(Endpoint[Database]):
         return NoticePage(items=page.items, page=page.page, size=page.size, total=page.total, unread=unread)
 
 
-class OwnReadNotices(Endpoint[Database]):
-    """``/api/user/profile/notices/read``."""
-
-    @operation.login
-    @operation.logged("user", "mark own notices as read", "UPDATE")
-    @operation.example_body({"ids": [1, 2]})
-    @operation.answers(204)
-    @operation.named("markOwnNotices")
-    @operation.refuses_keys("to mark notices again changes nothing")
+class OwnReadNotices(Endpoint[Database], at="/api/user/profile/notices/read"):
+    @login(name="markOwnNotices")
+    @writes(
+        "mark own notices as read",
+        "UPDATE",
+        example={"ids": [1, 2]},
+        answers=204,
+        refuses_keys="to mark notices again changes nothing",
+    )
     async def on_post(self, context: RequestContext, body: ReadNotices) -> None:
         """Mark notices of the caller as read, by `ids`, or all. Ids that are not the caller's are ignored."""
         async with self.part.transaction() as connection:
@@ -119,11 +115,8 @@ class MailQuery(PageQuery):
     sort: Annotated[str, sort_keys("MailSort", mail.SORTS)] = "-id"
 
 
-class MailList(Endpoint[Database]):
-    """``/api/mail/list``."""
-
-    @needs("system:mail:list")
-    @named("listMails")
+class MailList(Endpoint[Database], at="/api/mail/list"):
+    @needs("system:mail:list", name="listMails")
     async def on_get(self, context: RequestContext, query: MailQuery) -> Page[MailEntry]:
         """List the mails that wait, and those of the last seven days; the newest first."""
         async with self.part.snapshot() as connection:

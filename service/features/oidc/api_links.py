@@ -11,8 +11,8 @@ from service.features.oidc.accounts import Purpose
 from service.features.oidc.api_sign_in import Challenge, InBrowser, NextPlace, ProviderName
 from service.features.oidc.handover import Handover
 from service.kernel.assurance import Acr
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import asks, login, needs, writes
 from service.web.messages.schema import Schema
 
 
@@ -58,14 +58,14 @@ class _ForCaller(InBrowser):
         return SignInPlace((await self.begin(context, provider, body.next, caller.device, **options)).url)
 
 
-class AccountLink(_ForCaller):
-    """``/api/auth/oidc/{provider}/link``."""
-
-    @operation.login
-    @operation.logged("auth", "link an account of a provider", "UPDATE", params=False, response=False)
-    @operation.refuses(NotFound, Conflict, RateLimited)
-    @operation.example_body({"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"})
-    @operation.named("startProviderLink")
+class AccountLink(_ForCaller, at="/api/auth/oidc/{provider}/link"):
+    @login(name="startProviderLink", refuses=[NotFound, Conflict, RateLimited])
+    @writes(
+        "link an account of a provider",
+        "UPDATE",
+        keeps="nothing",
+        example={"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"},
+    )
     async def on_post(
         self, context: RequestContext, body: ProviderLinkOrder, provider: ProviderName
     ) -> SignInPlace:
@@ -77,15 +77,10 @@ class AccountLink(_ForCaller):
         return await self.lead(context, body, provider, "link")
 
 
-class StepUpAtProvider(_ForCaller):
-    """``/api/auth/oidc/{provider}/step-up``."""
-
-    @operation.login
-    @operation.asks
-    @operation.refuses(NotFound, Conflict, RateLimited)
-    @operation.named("stepUpAtProvider")
-    @operation.example_body(
-        {"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "acr": "mfa"}
+class StepUpAtProvider(_ForCaller, at="/api/auth/oidc/{provider}/step-up"):
+    @login(name="stepUpAtProvider", refuses=[NotFound, Conflict, RateLimited])
+    @asks(
+        example={"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "acr": "mfa"}
     )
     async def on_post(
         self, context: RequestContext, body: ProviderStepUp, provider: ProviderName
@@ -98,15 +93,15 @@ class StepUpAtProvider(_ForCaller):
         return await self.lead(context, body, provider, "step-up", acr=acr, max_age=body.max_age)
 
 
-class AccountHandover(Endpoint[Handover]):
-    """``/api/auth/oidc/{provider}/accounts``."""
-
-    @operation.needs("system:user:reset-password")
-    @operation.logged("user", "hand over to a provider", "UPDATE")
-    @operation.refuses(NotFound, Conflict)
-    @operation.answers(204)
-    @operation.named("assignAccountToProvider")
-    @operation.example_body({"userName": "nobody", "subject": "00u1a2b3c4"})
+class AccountHandover(Endpoint[Handover], at="/api/auth/oidc/{provider}/accounts"):
+    @needs("system:user:reset-password", name="assignAccountToProvider", refuses=[NotFound, Conflict])
+    @writes(
+        "hand over to a provider",
+        "UPDATE",
+        module="user",
+        example={"userName": "nobody", "subject": "00u1a2b3c4"},
+        answers=204,
+    )
     async def on_post(self, context: RequestContext, body: HandoverOrder, provider: ProviderName) -> None:
         """Link the account of somebody with a subject of a provider: who signs in there as that gets in.
 

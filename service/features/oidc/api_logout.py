@@ -12,9 +12,9 @@ from service.errors import Conflict, NotFound, SignInFailed
 from service.features.oidc.api_sign_in import ProviderName
 from service.features.oidc.logout import ProviderLogout
 from service.features.services.api_oauth import OAuthError
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
+from service.web.messages.operation_metadata import Responders, login, public, takes_form, writes
 from service.web.messages.schema import Document, ProtocolSchema, Schema
 
 _MAX_FORM: Final = 128 * 1024
@@ -39,15 +39,15 @@ class LoggedOut(ProtocolSchema):
     ended: int | UnsetType = UNSET
 
 
-class BackChannelLogout(Endpoint[ProviderLogout]):
-    """``/api/auth/oidc/{provider}/backchannel-logout``."""
-
-    @operation.public
-    @operation.logged("auth", "log out by the provider", "LOGOUT", params=False, response=False)
-    @operation.refuses(NotFound)
-    @operation.named("logOutByProvider")
-    @operation.takes_form(LogoutForm, answers=LoggedOut, refuses=OAuthError, statuses=(400,))
-    @operation.example_body({"logout_token": "eyJhbGciOiJSUzI1NiJ9.e30.AA"})
+class BackChannelLogout(Endpoint[ProviderLogout], at="/api/auth/oidc/{provider}/backchannel-logout"):
+    @public(name="logOutByProvider", refuses=[NotFound])
+    @writes(
+        "log out by the provider",
+        "LOGOUT",
+        keeps="nothing",
+        example={"logout_token": "eyJhbGciOiJSUzI1NiJ9.e30.AA"},
+    )
+    @takes_form(LogoutForm, answers=LoggedOut, refuses=OAuthError, statuses=(400,))
     async def on_post(self, context: RequestContext, provider: ProviderName) -> Document:
         """End the sessions of a sign-in, as the provider says (OpenID Connect Back-Channel Logout 1.0).
 
@@ -68,19 +68,15 @@ class BackChannelLogout(Endpoint[ProviderLogout]):
         return _told(LoggedOut(), 200)
 
 
-class LogoutAtProvider:
-    """``/api/auth/oidc/logout``."""
-
+class LogoutAtProvider(Responders, at="/api/auth/oidc/logout"):
     def __init__(self, logout: ProviderLogout, sessions: Sessions, cookies: Cookies, public_url: str) -> None:
         self._logout = logout
         self._sessions = sessions
         self._cookies = cookies
         self._public_url = public_url
 
-    @operation.login
-    @operation.logged("auth", "log out here and at the provider", "LOGOUT", response=False)
-    @operation.refuses(Conflict)
-    @operation.named("logOutAtProvider")
+    @login(name="logOutAtProvider", refuses=[Conflict])
+    @writes("log out here and at the provider", "LOGOUT", keeps="params")
     async def on_post(self, context: RequestContext) -> LogoutPlace:
         """End the session of the request; the answer says where the browser logs out at the provider."""
         url = await self._logout.end_session_url(context.user, f"{self._public_url}/")

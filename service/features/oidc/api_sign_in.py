@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.tokens import NO_KEYS, Device, TokenPair, handed
+from service.endpoints.tokens import Device, TokenPair, handed, opens_session
 from service.errors import (
     AccountBanned,
     AccountDisabled,
@@ -19,9 +19,9 @@ from service.features.oidc.sign_in import BEGUN_LIFE, Beginning, ProviderSignIn
 from service.kernel.device import device_from
 from service.web.content.pages import HTML, lead_on
 from service.web.content.streams import Stream, nothing
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
+from service.web.messages.operation_metadata import Responders, in_browser, public, sends, writes
 from service.web.messages.schema import ProtocolSchema, Schema
 
 NextPlace = Annotated[
@@ -83,17 +83,14 @@ class CodeOrder(Schema):
     verifier: Annotated[str, Meta(min_length=43, max_length=128)]
 
 
-class ProviderList(Endpoint[ProviderSignIn]):
-    """``/api/auth/oidc``."""
-
-    @operation.public
-    @operation.named("listSignInProviders")
+class ProviderList(Endpoint[ProviderSignIn], at="/api/auth/oidc"):
+    @public(name="listSignInProviders")
     async def on_get(self, context: RequestContext) -> SignInProviders:
         """List the providers at which people sign in."""
         return SignInProviders([SignInProvider(*each) for each in self.part.names()])
 
 
-class InBrowser:
+class InBrowser(Responders):
     """The base of the endpoints that browsers are sent through."""
 
     def __init__(self, sign_in: ProviderSignIn, cookies: Cookies) -> None:
@@ -112,14 +109,10 @@ class InBrowser:
         return begun
 
 
-class SignInStart(InBrowser):
-    """``/api/auth/oidc/{provider}/start``."""
-
-    @operation.public
-    @operation.in_browser
-    @operation.sends(HTML)
-    @operation.refuses(NotFound, RateLimited)
-    @operation.named("startSignIn")
+class SignInStart(InBrowser, at="/api/auth/oidc/{provider}/start"):
+    @public(name="startSignIn", refuses=[NotFound, RateLimited])
+    @in_browser
+    @sends(HTML)
     async def on_get(self, context: RequestContext, query: StartQuery, provider: ProviderName) -> Stream:
         """Send the browser to a provider to sign in."""
         device = query.device or device_from(context.user_agent)
@@ -127,16 +120,22 @@ class SignInStart(InBrowser):
         return _to(begun.url)
 
 
-class SignInCallback(InBrowser):
-    """``/api/auth/oidc/{provider}/callback``."""
-
-    @operation.public
-    @operation.in_browser
-    @operation.sends(HTML)
-    @operation.logged("auth", "return from a provider", "LOGIN", params=False, response=False)
-    @operation.refuses(NotFound, SignInFailed, SecondFactorRequired, AccountDisabled, AccountBanned)
-    @operation.refuses(Conflict, RateLimited)
-    @operation.named("endSignIn")
+class SignInCallback(InBrowser, at="/api/auth/oidc/{provider}/callback"):
+    @public(
+        name="endSignIn",
+        refuses=[
+            NotFound,
+            SignInFailed,
+            SecondFactorRequired,
+            AccountDisabled,
+            AccountBanned,
+            Conflict,
+            RateLimited,
+        ],
+    )
+    @writes("return from a provider", "LOGIN", keeps="nothing")
+    @in_browser
+    @sends(HTML)
     async def on_get(self, context: RequestContext, query: CallbackQuery, provider: ProviderName) -> Stream:
         """Take the browser back from the provider, and lead it on.
 
@@ -162,20 +161,19 @@ class SignInCallback(InBrowser):
         return lead_on(context, returned.next)
 
 
-class SignInToken:
-    """``/api/auth/oidc/token``."""
-
+class SignInToken(Responders, at="/api/auth/oidc/token"):
     def __init__(self, sign_in: ProviderSignIn, cookies: Cookies) -> None:
         self._sign_in = sign_in
         self._cookies = cookies
 
-    @operation.public
-    @operation.logged("auth", "sign in with a provider", "LOGIN", params=False, response=False)
-    @operation.refuses(SignInFailed, SecondFactorRequired, AccountDisabled, AccountBanned)
-    @operation.refuses(Conflict, RateLimited)
-    @operation.example_body({"code": "n4Qp…", "verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"})
-    @operation.named("issueSignInTokens")
-    @operation.refuses_keys(NO_KEYS)
+    @public(
+        name="issueSignInTokens",
+        refuses=[SignInFailed, SecondFactorRequired, AccountDisabled, AccountBanned, Conflict, RateLimited],
+    )
+    @opens_session(
+        "sign in with a provider",
+        example={"code": "n4Qp…", "verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"},
+    )
     async def on_post(self, context: RequestContext, body: CodeOrder) -> TokenPair:
         """Get the tokens of a new session for the code that a sign-in has led back with.
 

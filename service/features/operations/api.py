@@ -19,7 +19,7 @@ from service.operator.findings import Finding, State, worst_of
 from service.records.database.transactions import Database
 from service.records.user_overview import oldest_user
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs, refuses
+from service.web.messages.operation_metadata import Responders, needs
 from service.web.messages.schema import Id, Moment, Schema, moment
 from service.web.requests.routes import Routes
 
@@ -55,12 +55,8 @@ class SystemFindings(Schema):
     items: list[CheckFinding]
 
 
-class SystemFindingList(Endpoint[LatestFindings]):
-    """``/api/system/findings``."""
-
-    @needs("system:doctor:read")
-    @refuses(Unavailable)
-    @named("listFindings")
+class SystemFindingList(Endpoint[LatestFindings], at="/api/system/findings"):
+    @needs("system:doctor:read", name="listFindings", refuses=[Unavailable])
     async def on_get(self, context: RequestContext) -> SystemFindings:
         """List what is wrong with the installation, or may soon be, as `portcullis doctor` does.
 
@@ -108,15 +104,12 @@ class FirstSteps(Schema):
     backup: Step
 
 
-class SystemFirstSteps:
-    """``/api/system/first-steps``."""
-
+class SystemFirstSteps(Responders, at="/api/system/first-steps"):
     def __init__(self, database: Database, *, backups_elsewhere: bool) -> None:
         self._database = database
         self._backups_elsewhere = backups_elsewhere
 
-    @needs("system:doctor:read")
-    @named("getFirstSteps")
+    @needs("system:doctor:read", name="getFirstSteps")
     async def on_get(self, context: RequestContext) -> FirstSteps:
         """Read what is still as the first start has left it, and has to be done."""
         async with self._database.transaction() as connection:
@@ -135,15 +128,13 @@ class SystemFirstSteps:
 def add_routes(routes: Routes, container: Any) -> None:
     """Register the endpoints, made of the parts of ``container``."""
     latest = LatestFindings(container.settings, partial(_known, routes), container.policy.live)
-    routes.add("/api/system/findings", SystemFindingList(latest))
+    routes.serve(SystemFindingList(latest))
     elsewhere = not container.settings.database.backup_days
     steps = SystemFirstSteps(container.stores.database, backups_elsewhere=elsewhere)
-    routes.add("/api/system/first-steps", steps)
-    routes.add("/api/system/activity", SystemActivity(container.stores.sessions.log))
+    routes.serve(steps)
+    routes.serve(SystemActivity(container.stores.sessions.log))
     asked = container.stores.database, container.node.scheduler
-    routes.add("/api/jobs", api_jobs.Jobs(*asked))
-    routes.add("/api/jobs/{name}/run", api_jobs.RunOfJob(*asked))
-    routes.add("/api/jobs/{name}/paused", api_jobs.PausedJob(*asked))
+    routes.serve_all(api_jobs, *asked)
 
 
 def _known(routes: Routes, _shipped: Shipped) -> list[KnownRoute]:

@@ -11,7 +11,7 @@ from service.errors import Unavailable
 from service.kernel.clock import from_seconds, now
 from service.keyspace import ACTIVITY_HOURS, LogStream
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs, refuses
+from service.web.messages.operation_metadata import needs
 from service.web.messages.schema import Moment, Schema, moment
 
 _SECONDS = timedelta(hours=1).total_seconds()
@@ -47,12 +47,8 @@ class ActivityQuery(Schema):
     ] = 24
 
 
-class SystemActivity(Endpoint[LogStream]):
-    """``/api/system/activity``."""
-
-    @needs("system:activity:list")
-    @refuses(Unavailable)
-    @named("listActivity")
+class SystemActivity(Endpoint[LogStream], at="/api/system/activity"):
+    @needs("system:activity:list", name="listActivity", refuses=[Unavailable])
     async def on_get(self, context: RequestContext, query: ActivityQuery) -> Activity:
         """Count sign-ins, logged operations and refusals of all nodes by hour, for up to seven days.
 

@@ -10,7 +10,7 @@ from service.jobs.scheduler import Scheduler
 from service.records import jobs
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import example_body, logged, named, needs, refuses
+from service.web.messages.operation_metadata import Responders, needs, writes
 from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Schema
 
@@ -65,7 +65,7 @@ async def states(connection: Connection, of: tuple[Job, ...]) -> list[JobState]:
     ]
 
 
-class JobEndpoint:
+class JobEndpoint(Responders):
     """The base of the endpoints of jobs."""
 
     def __init__(self, database: Database, scheduler: Scheduler) -> None:
@@ -79,24 +79,17 @@ class JobEndpoint:
         return matches[0]
 
 
-class Jobs(JobEndpoint):
-    """``/api/jobs``."""
-
-    @needs("system:job:list")
-    @named("listJobs")
+class Jobs(JobEndpoint, at="/api/jobs"):
+    @needs("system:job:list", name="listJobs")
     async def on_get(self, context: RequestContext) -> JobStates:
         """List what the service does by itself, with the last runs."""
         async with self._database.transaction() as connection:
             return JobStates(items=await states(connection, self._scheduler.jobs))
 
 
-class RunOfJob(JobEndpoint):
-    """``/api/jobs/{name}/run``."""
-
-    @needs("system:job:run")
-    @logged("job", "run", "UPDATE")
-    @refuses(NotFound)
-    @named("runJob")
+class RunOfJob(JobEndpoint, at="/api/jobs/{name}/run"):
+    @needs("system:job:run", name="runJob", refuses=[NotFound])
+    @writes("run", "UPDATE", module="job")
     async def on_post(self, context: RequestContext, name: JobName) -> JobState:
         """Run a job now, also a paused one.
 
@@ -118,14 +111,9 @@ class Pause(Schema):
     paused: bool
 
 
-class PausedJob(JobEndpoint):
-    """``/api/jobs/{name}/paused``."""
-
-    @needs("system:job:update")
-    @logged("job", "pause or resume", "UPDATE")
-    @refuses(NotFound)
-    @example_body({"paused": True})
-    @named("pauseJob")
+class PausedJob(JobEndpoint, at="/api/jobs/{name}/paused"):
+    @needs("system:job:update", name="pauseJob", refuses=[NotFound])
+    @writes("pause or resume", "UPDATE", module="job", example={"paused": True})
     async def on_put(self, context: RequestContext, name: JobName, body: Pause) -> JobState:
         """Pause a job, or let it run by its schedule again.
 

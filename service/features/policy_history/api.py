@@ -21,8 +21,8 @@ def add_routes(routes: Routes, container: Any) -> None:
     ]
     past = past_of(container)
     seals = past.seals
-    routes.add("/api/policy/revisions", RevisionList(database, seals))
-    routes.add("/api/policy/revisions/{revision}", OneRevision(database, seals, signing))
+    routes.serve(RevisionList(database, seals))
+    routes.serve(OneRevision(database, seals, signing))
     restore = PolicyRestore(container.administration.units, seals)
-    routes.add("/api/policy/revisions/{revision}/restore", Restore(restore))
-    routes.add("/api/policy/diff", Diff(database, past, parts.concurrency))
+    routes.serve(Restore(restore))
+    routes.serve(Diff(database, past, parts.concurrency))

@@ -5,7 +5,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, 
 from service.features.policy_history.restore import PolicyRestore
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import MadeEdit
-from service.web.messages.operation_metadata import dry_run, logged, named, needs, publishes, refuses
+from service.web.messages.operation_metadata import needs, writes
 from service.web.messages.preconditions import require_match, version_tag
 from service.web.messages.schema import Id, Revision, Schema
 
@@ -17,15 +17,13 @@ class RestoredRevision(Schema):
     policy_revision: Revision
 
 
-class Restore(Endpoint[PolicyRestore]):
-    """``/api/policy/revisions/{revision}/restore``."""
-
-    @needs("system:policy:restore")
-    @dry_run
-    @logged("policy", "restore", "UPDATE")
-    @publishes
-    @refuses(NotFound, Conflict, RevisionUntrusted, PreconditionFailed, RateLimited)
-    @named("restoreRevision")
+class Restore(Endpoint[PolicyRestore], at="/api/policy/revisions/{revision}/restore"):
+    @needs(
+        "system:policy:restore",
+        name="restoreRevision",
+        refuses=[NotFound, Conflict, RevisionUntrusted, PreconditionFailed, RateLimited],
+    )
+    @writes("restore", "UPDATE", dry_run=True, publishes=True)
     async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
         """Bring back the shared lines of a past revision, as a new one.
 

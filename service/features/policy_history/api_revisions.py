@@ -28,7 +28,7 @@ from service.records.published import policy_history, policy_revisions
 from service.records.published.policy_history import ALL, Part, PublishedLine
 from service.records.published.policy_revisions import PolicyRevision, RevisionFilter
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs, refuses
+from service.web.messages.operation_metadata import Responders, needs
 from service.web.messages.schema import (
     Id,
     Moment,
@@ -187,15 +187,12 @@ class RevisionQuery(PageQuery):
         return RevisionFilter(self.from_, self.to, self.user_name)
 
 
-class RevisionList:
-    """``/api/policy/revisions``."""
-
+class RevisionList(Responders, at="/api/policy/revisions"):
     def __init__(self, database: Database, seals: RevisionSeals) -> None:
         self._database = database
         self._seals = seals
 
-    @needs("system:policy:read")
-    @named("listRevisions")
+    @needs("system:policy:read", name="listRevisions")
     async def on_get(self, context: RequestContext, query: RevisionQuery) -> Page[ListedRevision]:
         """List the published revisions of the policy, newest first: all, or those of a time or a user."""
         async with self._database.snapshot() as connection:
@@ -210,18 +207,14 @@ class RevisionList:
         return Page(items=items, page=query.page, size=query.size, total=page.total)
 
 
-class OneRevision:
-    """``/api/policy/revisions/{revision}``."""
-
+class OneRevision(Responders, at="/api/policy/revisions/{revision}"):
     def __init__(self, database: Database, seals: RevisionSeals, signing: Sequence[SamePerson]) -> None:
         """``signing`` checks sign-offs of a revision; empty if sign-offs are off."""
         self._database = database
         self._seals = seals
         self._signing = signing
 
-    @needs("system:policy:read")
-    @refuses(NotFound)
-    @named("getRevision")
+    @needs("system:policy:read", name="getRevision", refuses=[NotFound])
     async def on_get(self, context: RequestContext, query: LinesQuery, revision: Id) -> ShownRevision:
         """Read a revision of the policy, with the lines of the stored policy that it added and removed."""
         async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
@@ -264,17 +257,13 @@ async def changes_answer(
     )
 
 
-class Diff:
-    """``/api/policy/diff``."""
-
+class Diff(Responders, at="/api/policy/diff"):
     def __init__(self, database: Database, past: PastPolicies, concurrency: ConcurrencyLimit) -> None:
         self._database = database
         self._past = past
         self._concurrency = concurrency
 
-    @needs("system:policy:read")
-    @refuses(RevisionUntrusted)
-    @named("compareRevisions")
+    @needs("system:policy:read", name="compareRevisions", refuses=[RevisionUntrusted])
     async def on_get(self, context: RequestContext, query: DiffQuery) -> PolicyDiff:
         """Compare the stored policies of two revisions of the policy, and what they decide.
 

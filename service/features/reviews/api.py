@@ -31,14 +31,14 @@ def _add_reviews(routes: Routes, container: Any) -> None:
     )
     changes = Reviews(parts.units, live, parts.notices, closing, synchronized.now)
     asked = database, changes
-    routes.add("/api/review/list", api_reviews.ReviewList(*asked))
-    routes.add("/api/review", api_reviews.NewReview(*asked))
-    routes.add("/api/review/{id}", api_reviews.OneReview(*asked))
-    routes.add("/api/review/{id}/close", api_reviews.ClosedReview(*asked))
-    routes.add("/api/review/{id}/item/list", api_reviews.ReviewItemList(*asked))
-    routes.add("/api/review/{id}/item/{item_id}/decision", api_reviews.DecisionAboutItem(*asked))
+    routes.serve(api_reviews.ReviewList(*asked))
+    routes.serve(api_reviews.NewReview(*asked))
+    routes.serve(api_reviews.OneReview(*asked))
+    routes.serve(api_reviews.ClosedReview(*asked))
+    routes.serve(api_reviews.ReviewItemList(*asked))
+    routes.serve(api_reviews.DecisionAboutItem(*asked))
     evidence = api_reviews.ReviewEvidence(database, container.settings.oplog, changes)
-    routes.add("/api/review/{id}/evidence", evidence)
+    routes.serve(evidence)
 
 
 def _add_policy(routes: Routes, container: Any) -> None:
@@ -48,7 +48,7 @@ def _add_policy(routes: Routes, container: Any) -> None:
     signing = SignOffs(people, container.stores.sessions.synchronized.instant)
     past = past_of(container)
     sign_off = api_sign_offs.RevisionSignOff(database, past.seals, signing)
-    routes.add("/api/policy/revisions/{revision}/sign-off", sign_off)
-    routes.add("/api/policy/changes", api_sign_offs.ChangesSince(database, past.seals))
+    routes.serve(sign_off)
+    routes.serve(api_sign_offs.ChangesSince(database, past.seals))
     asked = database, parts.live, parts.concurrency, past
-    routes.add("/api/policy/unused", api_unused.UnusedOfPolicy(*asked, settings))
+    routes.serve(api_unused.UnusedOfPolicy(*asked, settings))

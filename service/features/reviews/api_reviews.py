@@ -21,8 +21,8 @@ from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records.database.transactions import Connection, Database
 from service.settings import Oplog
 from service.web.content.streams import Stream, attachment
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, logged, login, needs, sends, writes
 from service.web.messages.record_schemas import filters_of, shows
 from service.web.messages.schema import Id, Page, PageQuery, Schema, sort_keys
 
@@ -150,7 +150,7 @@ def _shown_item(
     return ReviewItem.of(item, **roles[item.role_code], same_person=same_person)
 
 
-class ReviewEndpoint:
+class ReviewEndpoint(Responders):
     """The base of the endpoints of reviews."""
 
     def __init__(self, database: Database, changes: Reviews) -> None:
@@ -180,11 +180,8 @@ class ReviewEndpoint:
         return answer
 
 
-class ReviewList(ReviewEndpoint):
-    """``/api/review/list``."""
-
-    @operation.login
-    @operation.named("listReviews")
+class ReviewList(ReviewEndpoint, at="/api/review/list"):
+    @login(name="listReviews")
     async def on_get(self, context: RequestContext, query: ReviewQuery) -> Page[Review]:
         """List reviews of assignments: those that the caller has begun, or may decide in.
 
@@ -199,26 +196,23 @@ class ReviewList(ReviewEndpoint):
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
-class NewReview(ReviewEndpoint):
-    """``/api/review``."""
-
-    @operation.needs("system:review:create")
-    @operation.named("createReview")
-    @operation.created("/api/review/{id}")
-    @operation.dry_run
-    @operation.publishes
-    @operation.logged("review", "begin", "INSERT")
-    @operation.refuses(Conflict)
-    @operation.refuses_keys("the same review can be begun twice: each asks anew")
-    @operation.example_body(
-        {
+class NewReview(ReviewEndpoint, at="/api/review"):
+    @needs("system:review:create", name="createReview", refuses=[Conflict])
+    @writes(
+        "begin",
+        "INSERT",
+        example={
             "title": "Access 2026-Q4",
             "scope": {"endless": True},
             "reviewers": {},
             "deadline": "2030-01-15T00:00:00Z",
             "onSilence": "keep",
             "apply": "at_end",
-        }
+        },
+        dry_run=True,
+        publishes=True,
+        created="/api/review/{id}",
+        refuses_keys="the same review can be begun twice: each asks anew",
     )
     async def on_post(self, context: RequestContext, body: ReviewBody) -> Review:
         """Begin a review: ask whether assignments are still needed, as they are now.
@@ -234,25 +228,16 @@ class NewReview(ReviewEndpoint):
         return _shown(*saved.record)
 
 
-class OneReview(ReviewEndpoint):
-    """``/api/review/{id}``."""
-
-    @operation.login
-    @operation.refuses(NotFound)
-    @operation.named("getReview")
+class OneReview(ReviewEndpoint, at="/api/review/{id}"):
+    @login(name="getReview", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> Review:
         """Read a review that the caller may see, with how far it is."""
         return await self.shown(id, self.visible(context))
 
 
-class ClosedReview(ReviewEndpoint):
-    """``/api/review/{id}/close``."""
-
-    @operation.needs("system:review:create")
-    @operation.named("closeReview")
-    @operation.logged("review", "close", "UPDATE")
-    @operation.refuses_keys("a review is closed once")
-    @operation.refuses(NotFound, Conflict)
+class ClosedReview(ReviewEndpoint, at="/api/review/{id}/close"):
+    @needs("system:review:create", name="closeReview", refuses=[NotFound, Conflict])
+    @writes("close", "UPDATE", refuses_keys="a review is closed once")
     async def on_post(self, context: RequestContext, id: int) -> Review:
         """Close an own review before its deadline: decisions are applied, and the rule for silence.
 
@@ -263,12 +248,8 @@ class ClosedReview(ReviewEndpoint):
         return await self.shown(id)
 
 
-class ReviewItemList(ReviewEndpoint):
-    """``/api/review/{id}/item/list``."""
-
-    @operation.login
-    @operation.refuses(NotFound)
-    @operation.named("listReviewItems")
+class ReviewItemList(ReviewEndpoint, at="/api/review/{id}/item/list"):
+    @login(name="listReviewItems", refuses=[NotFound])
     async def on_get(self, context: RequestContext, query: ItemQuery, id: int) -> Page[ReviewItem]:
         """List the items of a review that the caller may see."""
         visible = self.visible(context)
@@ -283,16 +264,15 @@ class ReviewItemList(ReviewEndpoint):
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
-class DecisionAboutItem(ReviewEndpoint):
-    """``/api/review/{id}/item/{item_id}/decision``."""
-
-    @operation.login
-    @operation.named("decideReviewItem")
-    @operation.dry_run
-    @operation.logged("review", "decide", "UPDATE")
-    @operation.refuses_keys("a decision replaces the one before")
-    @operation.refuses(NotFound, Conflict)
-    @operation.example_body({"decision": "keep", "reason": "Still in the team"})
+class DecisionAboutItem(ReviewEndpoint, at="/api/review/{id}/item/{item_id}/decision"):
+    @login(name="decideReviewItem", refuses=[NotFound, Conflict])
+    @writes(
+        "decide",
+        "UPDATE",
+        example={"decision": "keep", "reason": "Still in the team"},
+        dry_run=True,
+        refuses_keys="a decision replaces the one before",
+    )
     async def on_post(
         self, context: RequestContext, body: ItemDecisionBody, id: int, item_id: int
     ) -> ReviewItem:
@@ -308,19 +288,15 @@ class DecisionAboutItem(ReviewEndpoint):
         return _shown_item(saved.record, review.roles)
 
 
-class ReviewEvidence:
-    """``/api/review/{id}/evidence``."""
-
+class ReviewEvidence(Responders, at="/api/review/{id}/evidence"):
     def __init__(self, database: Database, settings: Oplog, changes: Reviews) -> None:
         self._database = database
         self._settings = settings
         self._changes = changes
 
-    @operation.needs("system:review:evidence")
-    @operation.refuses(NotFound)
-    @operation.named("exportReviewEvidence")
-    @operation.sends(ZIP)
-    @operation.logged("review", "export evidence", "EXPORT", response=False)
+    @needs("system:review:evidence", name="exportReviewEvidence", refuses=[NotFound])
+    @logged("export evidence", "EXPORT", keeps="params")
+    @sends(ZIP)
     async def on_get(self, context: RequestContext, id: int) -> Stream:
         """Export a review as an archive for an auditor: JSON, CSV, a page to print, and entries of the log.
 

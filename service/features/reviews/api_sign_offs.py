@@ -23,14 +23,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history, policy_revisions
 from service.records.role_lives import Life
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    example_body,
-    logged,
-    named,
-    needs,
-    refuses,
-    refuses_keys,
-)
+from service.web.messages.operation_metadata import Responders, needs, writes
 from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Id, Moment, Revision, Schema, moment
 
@@ -44,20 +37,14 @@ class SignOffBody(Schema, kw_only=True):
     note: Annotated[str, bounds_of(REASON), Meta(examples=["Two findings, both accepted"])] | None = None
 
 
-class RevisionSignOff:
-    """``/api/policy/revisions/{revision}/sign-off``."""
-
+class RevisionSignOff(Responders, at="/api/policy/revisions/{revision}/sign-off"):
     def __init__(self, database: Database, seals: RevisionSeals, signing: SignOffs) -> None:
         self._database = database
         self._seals = seals
         self._signing = signing
 
-    @needs("system:policy:sign-off")
-    @refuses(NotFound, RevisionUntrusted)
-    @named("signOffRevision")
-    @refuses_keys("each sign-off counts")
-    @logged("policy", "sign off", "INSERT")
-    @example_body({"title": "reviewed 2026-Q4"})
+    @needs("system:policy:sign-off", name="signOffRevision", refuses=[NotFound, RevisionUntrusted])
+    @writes("sign off", "INSERT", example={"title": "reviewed 2026-Q4"}, refuses_keys="each sign-off counts")
     async def on_post(self, context: RequestContext, body: SignOffBody, revision: Id) -> SignOff:
         """Sign a revision off: say that the caller has looked at it.
 
@@ -130,16 +117,12 @@ class PolicyChanges(Schema, kw_only=True):
     truncated: Truncated
 
 
-class ChangesSince:
-    """``/api/policy/changes``."""
-
+class ChangesSince(Responders, at="/api/policy/changes"):
     def __init__(self, database: Database, seals: RevisionSeals) -> None:
         self._database = database
         self._seals = seals
 
-    @needs("system:policy:read")
-    @refuses(RevisionUntrusted)
-    @named("getPolicyChanges")
+    @needs("system:policy:read", name="getPolicyChanges", refuses=[RevisionUntrusted])
     async def on_get(self, context: RequestContext, query: ChangesQuery) -> PolicyChanges:
         """Read what has changed since the caller's last sign-off, or since a revision: in one place."""
         async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:

@@ -24,7 +24,7 @@ from service.records.published import policy_workers
 from service.records.schema.rights import Source
 from service.settings import Policy as PolicySettings
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import named, needs
+from service.web.messages.operation_metadata import needs
 from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, moment, page_answer
 
@@ -118,9 +118,7 @@ def unused_answer(answer: Unused, query: UnusedQuery) -> UnusedRights:
     )
 
 
-class UnusedOfPolicy(PolicyQuestion):
-    """``/api/policy/unused``."""
-
+class UnusedOfPolicy(PolicyQuestion, at="/api/policy/unused"):
     def __init__(
         self,
         database: Database,
@@ -133,8 +131,7 @@ class UnusedOfPolicy(PolicyQuestion):
         self._log = settings.decision_log
         self._keeps_all = settings.decision_log_allows == 1
 
-    @needs("system:policy:read")
-    @named("getUnusedRights")
+    @needs("system:policy:read", name="getUnusedRights")
     async def on_get(self, context: RequestContext, query: UnusedQuery) -> UnusedRights:
         """List assignments, codes of roles and API keys that nobody has needed, and smaller roles.
 

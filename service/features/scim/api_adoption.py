@@ -5,8 +5,8 @@ from service.endpoints.users import UserName
 from service.errors import Conflict, NotFound
 from service.features.directories.api_directories import Source
 from service.features.scim.adoptions import Adoptions
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import needs, writes
 from service.web.messages.schema import Schema
 
 
@@ -16,15 +16,9 @@ class AdoptionOrder(Schema):
     user_name: UserName
 
 
-class AccountsOfDirectory(Endpoint[Adoptions]):
-    """``/api/directory/{source}/accounts``."""
-
-    @operation.needs("system:user:reset-password")
-    @operation.logged("user", "hand over to a directory", "UPDATE")
-    @operation.refuses(NotFound, Conflict)
-    @operation.answers(204)
-    @operation.named("assignAccountToDirectory")
-    @operation.example_body({"userName": "nobody"})
+class AccountsOfDirectory(Endpoint[Adoptions], at="/api/directory/{source}/accounts"):
+    @needs("system:user:reset-password", name="assignAccountToDirectory", refuses=[NotFound, Conflict])
+    @writes("hand over to a directory", "UPDATE", module="user", example={"userName": "nobody"}, answers=204)
     async def on_post(self, context: RequestContext, body: AdoptionOrder, source: Source) -> None:
         """Let a directory that provisions by SCIM manage the account of somebody, as if it had created it.
 

@@ -9,8 +9,8 @@ from service.errors import NotFound
 from service.features.scim.api_kinds import BASE, READ
 from service.features.scim.attributes import CORE, SCHEMAS, Schema
 from service.features.scim.messages import LIST_OF, MAX_PAGE, ScimMeta, ScimObject, ScimObjects
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, example_parameters, needs
 
 _CONFIG: Final = "ServiceProviderConfig"
 
@@ -38,7 +38,7 @@ _BEARER: Final = {
 }
 
 
-class Described:
+class Described(Responders):
     """The base of endpoints that describe the service; ``public_url`` as in ``ScimEndpoint``."""
 
     def __init__(self, public_url: str) -> None:
@@ -48,11 +48,8 @@ class Described:
         self.types = {schema.name: _type(base, schema) for schema in SCHEMAS.values()}
 
 
-class ServiceProviderConfig(Described):
-    """``/scim/v2/ServiceProviderConfig``."""
-
-    @operation.needs(READ)
-    @operation.named("getScimServiceProviderConfig")
+class ServiceProviderConfig(Described, at="/scim/v2/ServiceProviderConfig"):
+    @needs(READ, name="getScimServiceProviderConfig")
     async def on_get(self, context: RequestContext) -> ScimServiceProviderConfig:
         """Read what the service can do of SCIM."""
         return ScimServiceProviderConfig(
@@ -123,45 +120,31 @@ def _named(objects: Mapping[str, dict[str, Any]], name: str, kind: type[T]) -> T
     return msgspec.convert(objects[name], kind)
 
 
-class ListOfSchemas(Described):
-    """``/scim/v2/Schemas``."""
-
-    @operation.needs(READ)
-    @operation.named("listScimSchemas")
+class ListOfSchemas(Described, at="/scim/v2/Schemas"):
+    @needs(READ, name="listScimSchemas")
     async def on_get(self, context: RequestContext) -> ScimObjects:
         """List the schemas of users and groups."""
         return _listed(self.schemas)
 
 
-class OneSchema(Described):
-    """``/scim/v2/Schemas/{uri}``."""
-
-    @operation.needs(READ)
-    @operation.refuses(NotFound)
-    @operation.named("getScimSchema")
-    @operation.example_parameters(uri=f"{CORE}User")
+class OneSchema(Described, at="/scim/v2/Schemas/{uri}"):
+    @needs(READ, name="getScimSchema", refuses=[NotFound])
+    @example_parameters(uri=f"{CORE}User")
     async def on_get(self, context: RequestContext, uri: str) -> ScimSchemaObject:
         """Read a schema."""
         return _named(self.schemas, uri, ScimSchemaObject)
 
 
-class ListOfResourceTypes(Described):
-    """``/scim/v2/ResourceTypes``."""
-
-    @operation.needs(READ)
-    @operation.named("listScimResourceTypes")
+class ListOfResourceTypes(Described, at="/scim/v2/ResourceTypes"):
+    @needs(READ, name="listScimResourceTypes")
     async def on_get(self, context: RequestContext) -> ScimObjects:
         """List the types of resources."""
         return _listed(self.types)
 
 
-class OneResourceType(Described):
-    """``/scim/v2/ResourceTypes/{name}``."""
-
-    @operation.needs(READ)
-    @operation.refuses(NotFound)
-    @operation.named("getScimResourceType")
-    @operation.example_parameters(name="User")
+class OneResourceType(Described, at="/scim/v2/ResourceTypes/{name}"):
+    @needs(READ, name="getScimResourceType", refuses=[NotFound])
+    @example_parameters(name="User")
     async def on_get(self, context: RequestContext, name: str) -> ScimResourceType:
         """Read a type of resources."""
         return _named(self.types, name, ScimResourceType)

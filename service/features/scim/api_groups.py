@@ -56,24 +56,18 @@ GROUPS: Final = ScimKind(
 )
 
 
-class ListOfScimGroups(ScimEndpoint[ScimGroups]):
-    """``/scim/v2/Groups``."""
-
+class ListOfScimGroups(ScimEndpoint[ScimGroups], at="/scim/v2/Groups"):
     on_get = GROUPS.lists("List the groups that the caller has provisioned, by id unless sorted.")
     on_post = GROUPS.creates(
         "Create a group; its members get the roles that the directory gives for its name."
     )
 
 
-class SearchForScimGroups(ScimEndpoint[ScimGroups]):
-    """``/scim/v2/Groups/.search``."""
-
+class SearchForScimGroups(ScimEndpoint[ScimGroups], at="/scim/v2/Groups/.search"):
     on_post = GROUPS.searches("Search among the groups that the caller has provisioned (RFC 7644 §3.4.3).")
 
 
-class OneScimGroup(ScimEndpoint[ScimGroups]):
-    """``/scim/v2/Groups/{id}``."""
-
+class OneScimGroup(ScimEndpoint[ScimGroups], at="/scim/v2/Groups/{id}"):
     on_get = GROUPS.reads("Read a group that the caller has provisioned.")
     on_put = GROUPS.replaces(
         "Replace a group and its members; who loses the group loses its roles with the next request."
@@ -82,9 +76,7 @@ class OneScimGroup(ScimEndpoint[ScimGroups]):
     on_delete = GROUPS.deletes("Delete a group; its members lose its roles.")
 
 
-class SearchInScim(ScimEndpoint[ScimGroups]):
-    """``/scim/v2/.search``."""
-
+class SearchInScim(ScimEndpoint[ScimGroups], at="/scim/v2/.search"):
     on_post = searches_all(
         "Search among the users and groups that the caller has provisioned (RFC 7644 §3.4.3).", USERS, GROUPS
     )

@@ -1,13 +1,13 @@
 """Endpoints of SCIM's users and groups, each declared once; the kind supplies the differences."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from msgspec import to_builtins
 
 from service.endpoints.record_endpoints import Responder, described
-from service.errors import Conflict, NotFound, PreconditionFailed
+from service.errors import Conflict, NotFound, PreconditionFailed, Refusal
 from service.features.scim.attributes import Deviations, Schema, ScimFault, id_of
 from service.features.scim.filters import parse_filter, place_in
 from service.features.scim.messages import (
@@ -29,19 +29,28 @@ from service.features.scim.store import Chosen
 from service.features.scim.users import source_of
 from service.kernel.clock import rfc3339
 from service.records.database.transactions import Connection, Database
-from service.records.logs.events import DeclaredKind
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders, asks, example_parameters, writes
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 
 BASE: Final = "/scim/v2"
 READ: Final = "system:scim:read"
-_NOBODY: Final = "999999999999"
+_NOBODY: Final = example_parameters(id="999999999999")
+_OF_STORED: Final = (NotFound, Conflict, PreconditionFailed)
+_ASKS: Final = asks(
+    example={
+        "schemas": [SEARCH],
+        "filter": 'displayName sw "a"',
+        "attributes": ["displayName"],
+        "count": 10,
+    },
+    refuses_keys="it changes nothing",
+)
 
 P = TypeVar("P")
 
 
-class ScimEndpoint(Generic[P]):
+class ScimEndpoint(Responders, Generic[P]):
     """The base of the endpoints of users and groups, which ``part`` provisions.
 
     ``public_url`` is where the service is reached, "" if that is not known: then addresses are paths.
@@ -96,7 +105,7 @@ class ScimKind:
         async def on_post(endpoint: Any, context: RequestContext, body: ScimSearch) -> Any:
             return await _listed(endpoint, context, body.query, self.page, self)
 
-        return _asks(self._read("find{}s", on_post, summary, answer=self.page, body=ScimSearch))
+        return _ASKS(self._read("find{}s", on_post, summary, answer=self.page, body=ScimSearch))
 
     def reads(self, summary: str) -> Responder:
         """Return the responder that reads a resource.
@@ -113,9 +122,9 @@ class ScimKind:
                 raise NotFound
             return self._answer(endpoint, context, stored, query)
 
-        self._read("get{}", on_get, summary, answer=self.answer, id=str, query=ScimGetQuery)
-        operation.example_parameters(id="1")(on_get)
-        return operation.tagged(operation.shows_more(operation.refuses(NotFound)(on_get)))
+        about = {"refuses": (Conflict, NotFound), "tagged": True, "shows_more": True}
+        self._read("get{}", on_get, summary, answer=self.answer, id=str, query=ScimGetQuery, **about)
+        return example_parameters(id="1")(on_get)
 
     def creates(self, summary: str) -> Responder:
         """Return the responder that creates a resource."""
@@ -127,10 +136,14 @@ class ScimKind:
             context.respond_header("Location", meta_of(endpoint.base, self.schema.name, stored).location)
             return self._answer(endpoint, context, stored, query)
 
-        self._write("create", "INSERT", on_post, summary, body=self.body, query=ScimGetQuery)
-        operation.created(f"{BASE}/{self.schema.name}s/{{id}}")(on_post)
-        operation.refuses_keys("a name is unique: sent again, it is refused")(on_post)
-        return operation.example_body(self.example)(operation.refuses(Conflict)(on_post))
+        self._described(on_post, "create", summary, [Conflict], body=self.body, query=ScimGetQuery)
+        return writes(
+            self._action("create"),
+            "INSERT",
+            example=self.example,
+            created=f"{BASE}/{self.schema.name}s/{{id}}",
+            refuses_keys="a name is unique: sent again, it is refused",
+        )(on_post)
 
     def replaces(self, summary: str) -> Responder:
         """Return the responder that replaces a resource."""
@@ -169,8 +182,8 @@ class ScimKind:
         async def on_delete(endpoint: Any, context: RequestContext, id: str) -> None:
             await endpoint.part.delete(context.write, _id(id), unchanged(context))
 
-        self._write("delete", "DELETE", on_delete, summary, answer=None, id=str)
-        return _of_stored(operation.answers(204)(on_delete))
+        self._described(on_delete, "delete", summary, _OF_STORED, answer=None, id=str)
+        return writes(self._action("delete"), "DELETE", answers=204)(_NOBODY(on_delete))
 
     def _edits(
         self, action: str, verb: str, change_of: Callable[..., Any], summary: str, body: type[Any]
@@ -183,32 +196,32 @@ class ScimKind:
                 stored = await endpoint.part.update(context.write, _id(id), change, unchanged(context))
             return self._answer(endpoint, context, stored, query)
 
-        self._write(action, "UPDATE", edit, summary, verb, id=str, body=body, query=ScimGetQuery)
-        operation.example_body(self.patch_example if body is ScimPatch else self.example)(edit)
-        return _of_stored(edit)
+        self._described(edit, verb, summary, _OF_STORED, id=str, body=body, query=ScimGetQuery)
+        example = self.patch_example if body is ScimPatch else self.example
+        return writes(self._action(action), "UPDATE", example=example)(_NOBODY(edit))
 
     def _answer(self, endpoint: Any, context: RequestContext, stored: Any, query: ScimGetQuery) -> Any:
         answer_tag(context, version_tag(stored.version))
         return query.shown(self.shown(stored, endpoint.base), self.schema)
 
     def _read(self, name: str, responder: Responder, summary: str, **takes: Any) -> Responder:
-        operation.refuses(Conflict)(responder)
+        takes = {"refuses": [Conflict], **takes}
         return described(responder, name.format(self.answer.__name__), summary, READ, self.code, **takes)
 
-    def _write(
+    def _described(
         self,
-        action: str,
-        kind: DeclaredKind,
         responder: Responder,
+        verb: str,
         summary: str,
-        verb: str = "",
+        refuses: Sequence[type[Refusal]],
         **takes: Any,
     ) -> None:
-        operation.logged("scim", f"{action} a {self.schema.name.lower()}", kind)(responder)
-        takes = {"answer": self.answer, **takes}
-        described(responder, f"{verb or action}{self.answer.__name__}", summary, self.code, **takes)
-        if takes["answer"] is not None:
-            operation.tagged(responder)
+        takes = {"answer": self.answer, **takes, "refuses": refuses}
+        takes["tagged"] = takes["answer"] is not None
+        described(responder, f"{verb}{self.answer.__name__}", summary, self.code, **takes)
+
+    def _action(self, verb: str) -> str:
+        return f"{verb} a {self.schema.name.lower()}"
 
 
 def searches_all(summary: str, *kinds: ScimKind) -> Responder:
@@ -220,8 +233,8 @@ def searches_all(summary: str, *kinds: ScimKind) -> Responder:
     async def on_post(endpoint: Any, context: RequestContext, body: ScimSearch) -> Any:
         return await _listed(endpoint, context, body.query, ScimObjects, *kinds)
 
-    operation.refuses(Conflict)(on_post)
-    return _asks(described(on_post, "findScimResources", summary, READ, answer=ScimObjects, body=ScimSearch))
+    about: dict[str, Any] = {"answer": ScimObjects, "refuses": [Conflict], "body": ScimSearch}
+    return _ASKS(described(on_post, "findScimResources", summary, READ, **about))
 
 
 async def _listed(
@@ -264,19 +277,3 @@ def _id(text: str) -> int:
     if (number := id_of(text)) is None:
         raise NotFound
     return number
-
-
-def _asks(responder: Responder) -> Responder:
-    example = {
-        "schemas": [SEARCH],
-        "filter": 'displayName sw "a"',
-        "attributes": ["displayName"],
-        "count": 10,
-    }
-    operation.example_body(example)(responder)
-    return operation.asks(operation.refuses_keys("it changes nothing")(responder))
-
-
-def _of_stored(responder: Responder) -> Responder:
-    operation.refuses(NotFound, Conflict, PreconditionFailed)(responder)
-    return operation.example_parameters(id=_NOBODY)(responder)

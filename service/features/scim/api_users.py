@@ -73,9 +73,7 @@ USERS: Final = ScimKind(
 )
 
 
-class ListOfScimUsers(ScimEndpoint[ScimUsers]):
-    """``/scim/v2/Users``."""
-
+class ListOfScimUsers(ScimEndpoint[ScimUsers], at="/scim/v2/Users"):
     on_get = USERS.lists("List the users that the caller has provisioned, by id unless sorted.")
     on_post = USERS.creates(
         """Create an account, without a password.
@@ -86,15 +84,11 @@ class ListOfScimUsers(ScimEndpoint[ScimUsers]):
     )
 
 
-class SearchForScimUsers(ScimEndpoint[ScimUsers]):
-    """``/scim/v2/Users/.search``."""
-
+class SearchForScimUsers(ScimEndpoint[ScimUsers], at="/scim/v2/Users/.search"):
     on_post = USERS.searches("Search among the users that the caller has provisioned (RFC 7644 §3.4.3).")
 
 
-class OneScimUser(ScimEndpoint[ScimUsers]):
-    """``/scim/v2/Users/{id}``."""
-
+class OneScimUser(ScimEndpoint[ScimUsers], at="/scim/v2/Users/{id}"):
     on_get = USERS.reads("Read a user whom the caller has provisioned.")
     on_put = USERS.replaces(
         """Replace a user; what is not there is taken away, and `active` false disables the account.

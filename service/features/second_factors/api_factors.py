@@ -12,8 +12,8 @@ from service.features.second_factors.challenges import LIFE
 from service.features.second_factors.factor_reset import FactorReset
 from service.features.second_factors.own_factors import OwnFactors
 from service.records.factors import Factor, FactorName
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import asks, login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Document, Id, Schema
 
@@ -101,23 +101,16 @@ class NewPasskey(SecondFactorOfUser, kw_only=True):
     recovery_codes: RecoveryCodes | None
 
 
-class Factors(Endpoint[OwnFactors]):
-    """``/api/user/profile/factors``."""
-
-    @operation.login
-    @operation.named("listOwnFactors")
+class Factors(Endpoint[OwnFactors], at="/api/user/profile/factors"):
+    @login(name="listOwnFactors")
     async def on_get(self, context: RequestContext) -> SecondFactors:
         """List the caller's second factors, the oldest first."""
         return _listed(await self.part.all(context.user))
 
 
-class OneFactor(Endpoint[OwnFactors]):
-    """``/api/user/profile/factors/{id}``."""
-
-    @operation.login
-    @operation.logged("user", "remove an own second factor", "DELETE")
-    @operation.refuses(NotFound, Conflict)
-    @operation.named("deleteOwnFactor")
+class OneFactor(Endpoint[OwnFactors], at="/api/user/profile/factors/{id}"):
+    @login(name="deleteOwnFactor", refuses=[NotFound, Conflict])
+    @writes("remove an own second factor", "DELETE")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Remove a second factor of the caller, which ends their other sessions.
 
@@ -126,16 +119,16 @@ class OneFactor(Endpoint[OwnFactors]):
         await self.part.remove(context.user, id)
 
 
-class Apps(Endpoint[OwnFactors]):
-    """``/api/user/profile/factors/totp``."""
-
-    @operation.login
-    @operation.created("/api/user/profile/factors/{id}")
-    @operation.logged("user", "begin an authenticator app", "INSERT", response=False)
-    @operation.refuses(Conflict)
-    @operation.example_body({"name": "My phone"})
-    @operation.named("createOwnApp")
-    @operation.refuses_keys(_SECRETS)
+class Apps(Endpoint[OwnFactors], at="/api/user/profile/factors/totp"):
+    @login(name="createOwnApp", refuses=[Conflict])
+    @writes(
+        "begin an authenticator app",
+        "INSERT",
+        keeps="params",
+        example={"name": "My phone"},
+        created="/api/user/profile/factors/{id}",
+        refuses_keys=_SECRETS,
+    )
     async def on_post(self, context: RequestContext, body: AppOrder) -> NewApp:
         """Begin to enrol an authenticator app: the answer has its secret.
 
@@ -145,75 +138,60 @@ class Apps(Endpoint[OwnFactors]):
         return NewApp(app.id, app.secret, app.uri, _qr_code(app.uri))
 
 
-class AppConfirmation(Endpoint[OwnFactors]):
-    """``/api/user/profile/factors/totp/{id}/confirm``."""
-
-    @operation.login
-    @operation.logged("user", "confirm an authenticator app", "UPDATE", params=False, response=False)
-    @operation.refuses(NotFound, Conflict)
-    @operation.example_body({"code": "287082"})
-    @operation.named("confirmOwnApp")
-    @operation.refuses_keys(_SECRETS)
+class AppConfirmation(Endpoint[OwnFactors], at="/api/user/profile/factors/totp/{id}/confirm"):
+    @login(name="confirmOwnApp", refuses=[NotFound, Conflict])
+    @writes(
+        "confirm an authenticator app",
+        "UPDATE",
+        keeps="nothing",
+        example={"code": "287082"},
+        refuses_keys=_SECRETS,
+    )
     async def on_post(self, context: RequestContext, id: int, body: AppCode) -> FirstCodes:
         """Confirm an authenticator app by its code: from now on it is a second factor."""
         return FirstCodes(await self.part.confirm_app(context.user, id, body.code))
 
 
-class PasskeyCreation(Endpoint[OwnFactors]):
-    """``/api/user/profile/factors/passkey/options``."""
-
-    @operation.login
-    @operation.asks
-    @operation.refuses(Conflict)
-    @operation.named("getPasskeyOptions")
+class PasskeyCreation(Endpoint[OwnFactors], at="/api/user/profile/factors/passkey/options"):
+    @login(name="getPasskeyOptions", refuses=[Conflict])
+    @asks()
     async def on_post(self, context: RequestContext) -> PasskeyOptions:
         """Begin to enrol a passkey: the answer has the options for the browser."""
         return PasskeyOptions(await self.part.passkey_options(context.user), LIFE)
 
 
-class Passkeys(Endpoint[OwnFactors]):
-    """``/api/user/profile/factors/passkey``."""
-
-    @operation.login
-    @operation.created("/api/user/profile/factors/{id}")
-    @operation.logged("user", "enrol a passkey", "INSERT", params=False, response=False)
-    @operation.refuses(Conflict)
-    @operation.example_body({"name": "My phone", "credential": {"id": "…", "type": "public-key"}})
-    @operation.named("createOwnPasskey")
-    @operation.refuses_keys(_SECRETS)
+class Passkeys(Endpoint[OwnFactors], at="/api/user/profile/factors/passkey"):
+    @login(name="createOwnPasskey", refuses=[Conflict])
+    @writes(
+        "enrol a passkey",
+        "INSERT",
+        keeps="nothing",
+        example={"name": "My phone", "credential": {"id": "…", "type": "public-key"}},
+        created="/api/user/profile/factors/{id}",
+        refuses_keys=_SECRETS,
+    )
     async def on_post(self, context: RequestContext, body: PasskeyOrder) -> NewPasskey:
         """Enrol the passkey that the browser has made: a second factor, which also logs in alone."""
         enrolled = await self.part.add_passkey(context.user, body.name, body.credential)
         return NewPasskey.of(enrolled.factor, recovery_codes=enrolled.recovery_codes)
 
 
-class OwnRecoveryCodes(Endpoint[OwnFactors]):
-    """``/api/user/profile/factors/recovery-codes``."""
-
-    @operation.login
-    @operation.logged("user", "make recovery codes", "UPDATE", response=False)
-    @operation.refuses(Conflict)
-    @operation.named("createOwnRecoveryCodes")
-    @operation.refuses_keys(_SECRETS)
+class OwnRecoveryCodes(Endpoint[OwnFactors], at="/api/user/profile/factors/recovery-codes"):
+    @login(name="createOwnRecoveryCodes", refuses=[Conflict])
+    @writes("make recovery codes", "UPDATE", keeps="params", refuses_keys=_SECRETS)
     async def on_post(self, context: RequestContext) -> NewCodes:
         """Make ten new recovery codes for somebody with a second factor. Those before work no more."""
         return NewCodes(await self.part.new_codes(context.user))
 
 
-class FactorsOfUser(Endpoint[FactorReset]):
-    """``/api/user/{id}/factors``."""
-
-    @operation.needs("system:user:factor")
-    @operation.refuses(NotFound, Conflict)
-    @operation.named("listUserFactors")
+class FactorsOfUser(Endpoint[FactorReset], at="/api/user/{id}/factors"):
+    @needs("system:user:factor", name="listUserFactors", refuses=[NotFound, Conflict])
     async def on_get(self, context: RequestContext, id: int) -> SecondFactors:
         """List the second factors of another user, who holds no more permissions than the caller."""
         return _listed(await self.part.factors_of(context.user, id))
 
-    @operation.needs("system:user:factor")
-    @operation.logged("user", "reset second factors", "DELETE")
-    @operation.refuses(NotFound, Conflict)
-    @operation.named("resetUserFactors")
+    @needs("system:user:factor", name="resetUserFactors", refuses=[NotFound, Conflict])
+    @writes("reset second factors", "DELETE")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Remove all second factors of a user who has lost them.
 

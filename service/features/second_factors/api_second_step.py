@@ -7,7 +7,7 @@ from msgspec import Meta
 from service.authn.refresh import Refresh
 from service.authn.token_issuer import TokenPair as Issued
 from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.tokens import NO_KEYS, Device, TokenPair, handed
+from service.endpoints.tokens import Device, TokenPair, handed, opens_session
 from service.errors import (
     AccountBanned,
     AccountDisabled,
@@ -22,9 +22,9 @@ from service.features.second_factors.challenge_bodies import Code, Credential, E
 from service.features.second_factors.challenges import LIFE
 from service.features.second_factors.logins import FactorLogins
 from service.features.second_factors.step_up import StepUp
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
+from service.web.messages.operation_metadata import Responders, asks, login, public
 from service.web.messages.schema import Schema
 
 ChallengeText = Annotated[
@@ -87,19 +87,16 @@ class StepUpOrder(Schema):
     credential: Credential | None = None
 
 
-class LoginSecondFactor:
-    """``/api/auth/login/second-factor``."""
-
+class LoginSecondFactor(Responders, at="/api/auth/login/second-factor"):
     def __init__(self, attempts: FactorLogins, cookies: Cookies) -> None:
         self._attempts = attempts
         self._cookies = cookies
 
-    @operation.public
-    @operation.logged("auth", "login, second step", "LOGIN", params=False, response=False)
-    @operation.refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
-    @operation.example_body({"challenge": "uSQ3…", "method": "totp", "code": "287082"})
-    @operation.named("logInWithSecondFactor")
-    @operation.refuses_keys(NO_KEYS)
+    @public(
+        name="logInWithSecondFactor",
+        refuses=[LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited],
+    )
+    @opens_session("login, second step", example={"challenge": "uSQ3…", "method": "totp", "code": "287082"})
     async def on_post(self, context: RequestContext, body: SecondFactor) -> TokenPair:
         """Complete a login with a second factor.
 
@@ -116,14 +113,9 @@ class LoginSecondFactor:
         return handed(pair, context, self._cookies)
 
 
-class LoginSecondFactorOptions(Endpoint[FactorLogins]):
-    """``/api/auth/login/second-factor/options``."""
-
-    @operation.public
-    @operation.asks
-    @operation.refuses(LoginFailed, RateLimited)
-    @operation.named("getSecondFactorOptions")
-    @operation.example_body({"challenge": "uSQ3…"})
+class LoginSecondFactorOptions(Endpoint[FactorLogins], at="/api/auth/login/second-factor/options"):
+    @public(name="getSecondFactorOptions", refuses=[LoginFailed, RateLimited])
+    @asks(example={"challenge": "uSQ3…"})
     async def on_post(self, context: RequestContext, body: FirstStep) -> SecondFactorOptions:
         """Read how a challenge can be answered, for a page that knows nothing but the challenge.
 
@@ -132,32 +124,26 @@ class LoginSecondFactorOptions(Endpoint[FactorLogins]):
         return SecondFactorOptions(**await self.part.options(body.challenge, context.address))
 
 
-class LoginPasskeyOptions(Endpoint[FactorLogins]):
-    """``/api/auth/login/passkey/options``."""
-
-    @operation.public
-    @operation.asks
-    @operation.refuses(Conflict, RateLimited)
-    @operation.named("getPasskeyLoginOptions")
+class LoginPasskeyOptions(Endpoint[FactorLogins], at="/api/auth/login/passkey/options"):
+    @public(name="getPasskeyLoginOptions", refuses=[Conflict, RateLimited])
+    @asks()
     async def on_post(self, context: RequestContext) -> PasskeyLoginOptions:
         """Begin a login by passkey alone, without a user name."""
         options = await self.part.passkey_options(context.address)
         return PasskeyLoginOptions(options["challenge"], options, LIFE)
 
 
-class LoginPasskey:
-    """``/api/auth/login/passkey``."""
-
+class LoginPasskey(Responders, at="/api/auth/login/passkey"):
     def __init__(self, attempts: FactorLogins, cookies: Cookies) -> None:
         self._attempts = attempts
         self._cookies = cookies
 
-    @operation.public
-    @operation.logged("auth", "login by passkey", "LOGIN", params=False, response=False)
-    @operation.refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
-    @operation.example_body({"challenge": "uSQ3…", "credential": {"id": "…", "type": "public-key"}})
-    @operation.named("logInWithPasskey")
-    @operation.refuses_keys(NO_KEYS)
+    @public(
+        name="logInWithPasskey", refuses=[LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited]
+    )
+    @opens_session(
+        "login by passkey", example={"challenge": "uSQ3…", "credential": {"id": "…", "type": "public-key"}}
+    )
     async def on_post(self, context: RequestContext, body: PasskeyLogin) -> TokenPair:
         """Log in with a passkey alone.
 
@@ -170,33 +156,33 @@ class LoginPasskey:
         return handed(pair, context, self._cookies)
 
 
-class OwnStepUpOptions(Endpoint[StepUp]):
-    """``/api/auth/step-up/options``."""
-
-    @operation.login
-    @operation.asks
-    @operation.refuses(Conflict)
-    @operation.named("getStepUpOptions")
+class OwnStepUpOptions(Endpoint[StepUp], at="/api/auth/step-up/options"):
+    @login(name="getStepUpOptions", refuses=[Conflict])
+    @asks()
     async def on_post(self, context: RequestContext) -> StepUpOptions:
         """Begin a step-up: read the methods by which the caller can, and the options for a passkey."""
         return StepUpOptions(**await self.part.options(context.user))
 
 
-class OwnStepUp:
-    """``/api/auth/step-up``."""
-
+class OwnStepUp(Responders, at="/api/auth/step-up"):
     def __init__(self, step_up: StepUp, refresh: Refresh, cookies: Cookies) -> None:
         self._step_up = step_up
         self._refresh = refresh
         self._cookies = cookies
 
-    @operation.login
-    @operation.logged("auth", "step up", "LOGIN", params=False, response=False)
-    @operation.refuses(LoginFailed, SecondFactorRequired, RefreshRequired, AccountDisabled, AccountBanned)
-    @operation.refuses(Conflict, RateLimited)
-    @operation.example_body({"method": "totp", "code": "287082"})
-    @operation.named("stepUp")
-    @operation.refuses_keys(NO_KEYS)
+    @login(
+        name="stepUp",
+        refuses=[
+            LoginFailed,
+            SecondFactorRequired,
+            RefreshRequired,
+            AccountDisabled,
+            AccountBanned,
+            Conflict,
+            RateLimited,
+        ],
+    )
+    @opens_session("step up", example={"method": "totp", "code": "287082"})
     async def on_post(self, context: RequestContext, body: StepUpOrder) -> TokenPair:
         """Prove again, or more strongly, who the caller is: the answer has new tokens of the same session.
 

@@ -10,8 +10,8 @@ from service.features.service_accounts.form import shown_prefix
 from service.features.service_accounts.keys import MOST, ApiKeys
 from service.features.service_accounts.store import StoredKey
 from service.kernel.codes import MAX_CODE_LENGTH
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Id, Schema
 from service.web.requests.routes import Routes
@@ -62,25 +62,23 @@ class KeyOrder(Schema):
     scopes: Scopes | UnsetType | None = UNSET
 
 
-class UserKeys(Endpoint[ApiKeys]):
-    """``/api/user/{id}/keys``."""
-
-    @operation.needs("system:user:key")
-    @operation.refuses(NotFound)
-    @operation.named("listUserKeys")
+class UserKeys(Endpoint[ApiKeys], at="/api/user/{id}/keys"):
+    @needs("system:user:key", name="listUserKeys", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> KeysOfUser:
         """List the API keys of a service account."""
         return KeysOfUser(
             items=[KeyOfUser.of(key, prefix=_prefix(key)) for key in await self.part.of_account(id)]
         )
 
-    @operation.created("/api/user/{id}/keys/{key_id}")
-    @operation.needs("system:user:key")
-    @operation.logged("user", "make an API key", "INSERT", response=False)
-    @operation.refuses(NotFound, Conflict)
-    @operation.example_body({"name": "nightly job", "expiresIn": 7_776_000, "scopes": ["system:user:list"]})
-    @operation.named("createUserKey")
-    @operation.refuses_keys("its answer holds the API key, which is never kept")
+    @needs("system:user:key", name="createUserKey", refuses=[NotFound, Conflict])
+    @writes(
+        "make an API key",
+        "INSERT",
+        keeps="params",
+        example={"name": "nightly job", "expiresIn": 7_776_000, "scopes": ["system:user:list"]},
+        created="/api/user/{id}/keys/{key_id}",
+        refuses_keys="its answer holds the API key, which is never kept",
+    )
     async def on_post(self, context: RequestContext, id: int, body: KeyOrder) -> NewKeyOfUser:
         """Make an API key of a service account.
 
@@ -97,13 +95,9 @@ class UserKeys(Endpoint[ApiKeys]):
         return NewKeyOfUser.of(made.stored, prefix=_prefix(made.stored), key=made.text)
 
 
-class OneUserKey(Endpoint[ApiKeys]):
-    """``/api/user/{id}/keys/{key_id}``."""
-
-    @operation.needs("system:user:key")
-    @operation.logged("user", "delete an API key", "DELETE")
-    @operation.refuses(NotFound)
-    @operation.named("deleteUserKey")
+class OneUserKey(Endpoint[ApiKeys], at="/api/user/{id}/keys/{key_id}"):
+    @needs("system:user:key", name="deleteUserKey", refuses=[NotFound])
+    @writes("delete an API key", "DELETE")
     async def on_delete(self, context: RequestContext, id: int, key_id: int) -> None:
         """Delete an API key, which is refused from the next request on.
 
@@ -120,5 +114,5 @@ def add_routes(routes: Routes, container: Any) -> None:
     """Register the endpoints, made of the parts of ``container``."""
     parts = container.administration
     keys = ApiKeys(container.stores.database, parts.delegation, container.sign_in.revocations, parts.notices)
-    routes.add("/api/user/{id}/keys", UserKeys(keys))
-    routes.add("/api/user/{id}/keys/{key_id}", OneUserKey(keys))
+    routes.serve(UserKeys(keys))
+    routes.serve(OneUserKey(keys))

@@ -12,8 +12,8 @@ from service.errors import PermissionDenied, RateLimited
 from service.features.services.oauth import ClientCredentials, Introspection, OAuthAnswer
 from service.kernel.account_acts import Where, refusal_of
 from service.kernel.assurance import Acr
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import by_client, logged, needs, public, takes_form, writes
 from service.web.messages.schema import Document, ProtocolSchema
 
 Scope = Annotated[str, Meta(description="Permission codes, space between.", examples=["system:user:list"])]
@@ -79,16 +79,17 @@ _MAX_BODY: Final = 64 * 1024
 _JSON: Final = "application/json"
 
 
-class Token(Endpoint[ClientCredentials]):
-    """``/oauth/token``."""
-
-    @operation.public
-    @operation.logged("auth", "issue a client token", "LOGIN", params=False, response=False)
-    @operation.refuses(RateLimited)
-    @operation.named("issueClientToken")
-    @operation.by_client
-    @operation.takes_form(TokenForm, answers=ClientToken, refuses=OAuthError, statuses=(400, 401))
-    @operation.example_body({"grant_type": "client_credentials", "scope": "system:user:list"})
+class Token(Endpoint[ClientCredentials], at="/oauth/token"):
+    @public(name="issueClientToken", refuses=[RateLimited])
+    @writes(
+        "issue a client token",
+        "LOGIN",
+        module="auth",
+        keeps="nothing",
+        example={"grant_type": "client_credentials", "scope": "system:user:list"},
+    )
+    @by_client
+    @takes_form(TokenForm, answers=ClientToken, refuses=OAuthError, statuses=(400, 401))
     async def on_post(self, context: RequestContext) -> Document:
         """Exchange an API key for an access token: the grant `client_credentials` (RFC 6749 §4.4).
 
@@ -104,15 +105,17 @@ class Token(Endpoint[ClientCredentials]):
         return _document(context, given)
 
 
-class Introspect(Endpoint[Introspection]):
-    """``/oauth/introspect``."""
-
-    @operation.needs("system:online:introspect")
-    @operation.logged("auth", "introspect a token", "QUERY", params=False, response=False)
-    @operation.named("introspectToken")
-    @operation.by_client
-    @operation.takes_form(IntrospectionForm, answers=TokenState, refuses=OAuthError, statuses=(400,))
-    @operation.example_body({"token": "a token or an API key"})
+class Introspect(Endpoint[Introspection], at="/oauth/introspect"):
+    @needs("system:online:introspect", name="introspectToken")
+    @logged(
+        "introspect a token",
+        "QUERY",
+        module="auth",
+        keeps="nothing",
+        example={"token": "a token or an API key"},
+    )
+    @by_client
+    @takes_form(IntrospectionForm, answers=TokenState, refuses=OAuthError, statuses=(400,))
     async def on_post(self, context: RequestContext) -> Document:
         """Read whether a token is active, and what it may do now (RFC 7662).
 

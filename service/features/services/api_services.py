@@ -80,9 +80,7 @@ SERVICE: Final = RecordKind(
 )
 
 
-class ServiceList(RecordEndpoint[Changes]):
-    """``/api/service/list``."""
-
+class ServiceList(RecordEndpoint[Changes], at="/api/service/list"):
     on_get = SERVICE.lists(
         ServiceQuery,
         "List other services: those whose resources the caller may list.",
@@ -91,9 +89,7 @@ class ServiceList(RecordEndpoint[Changes]):
     )
 
 
-class Services(RecordEndpoint[Changes]):
-    """``/api/service``."""
-
+class Services(RecordEndpoint[Changes], at="/api/service"):
     on_post = SERVICE.creates(
         NewService,
         """Register another service.
@@ -105,9 +101,7 @@ class Services(RecordEndpoint[Changes]):
     )
 
 
-class OneService(RecordEndpoint[Changes]):
-    """``/api/service/{id}``."""
-
+class OneService(RecordEndpoint[Changes], at="/api/service/{id}"):
     on_get = SERVICE.reads("Read another service.", "system:service:list", "system:service:resources")
     on_put = SERVICE.replaces(
         ServiceReplacement,
@@ -200,9 +194,7 @@ OPENING: Final = RecordKind(
 )
 
 
-class OpeningList(RecordEndpoint[Changes]):
-    """``/api/opening/list``."""
-
+class OpeningList(RecordEndpoint[Changes], at="/api/opening/list"):
     on_get = OPENING.lists(
         OpeningQuery,
         "List rules of public access to services that the caller may administer; disabled resources too.",
@@ -211,9 +203,7 @@ class OpeningList(RecordEndpoint[Changes]):
     )
 
 
-class Openings(RecordEndpoint[Changes]):
-    """``/api/opening``."""
-
+class Openings(RecordEndpoint[Changes], at="/api/opening"):
     on_post = OPENING.creates(
         OpeningBody,
         """Give public access to a resource of another service, or to what is not registered there.
@@ -226,9 +216,7 @@ class Openings(RecordEndpoint[Changes]):
     )
 
 
-class OneOpening(RecordEndpoint[Changes]):
-    """``/api/opening/{id}``."""
-
+class OneOpening(RecordEndpoint[Changes], at="/api/opening/{id}"):
     on_get = OPENING.reads(
         "Read a rule of public access.", "system:resource:list", "system:service:resources"
     )

@@ -20,7 +20,7 @@ def add_routes(routes: Routes, container: Any) -> None:
         address_changed=changes.address_changed,
         notices=changes.notices,
     )
-    routes.add("/api/user/export", api_tables.UserExport(database))
-    routes.add("/api/user/import", api_tables.UserTableImport(users))
-    routes.add("/api/role/export", api_tables.RoleExport(database))
-    routes.add("/api/role/import", api_tables.RoleTableImport(RoleImport(*shared)))
+    routes.serve(api_tables.UserExport(database))
+    routes.serve(api_tables.UserTableImport(users))
+    routes.serve(api_tables.RoleExport(database))
+    routes.serve(api_tables.RoleTableImport(RoleImport(*shared)))

@@ -20,8 +20,8 @@ from service.records.database.transactions import Database
 from service.records.roles import RoleCode, RoleValues
 from service.records.user_list import UserValues
 from service.web.content.streams import JSON, JSON_LINES, Stream
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import logged, needs, sends, writes
 from service.web.messages.record_schemas import body_of
 from service.web.messages.schema import Schema
 
@@ -46,38 +46,25 @@ class ImportedUsers(Table):
     users: Annotated[list[ImportedUser], Meta(max_length=MAX_ROWS)]
 
 
-class UserExport(Endpoint[Database]):
-    """``/api/user/export``."""
-
-    @operation.needs("system:user:export")
-    @operation.sends(CSV, JSON, JSON_LINES, of=ImportedUsers)
-    @operation.logged("user", "export", "EXPORT", response=False)
-    @operation.named("exportUsers")
+class UserExport(Endpoint[Database], at="/api/user/export"):
+    @needs("system:user:export", name="exportUsers")
+    @logged("export", "EXPORT", keeps="params")
+    @sends(CSV, JSON, JSON_LINES, of=ImportedUsers)
     async def on_get(self, context: RequestContext, query: table_files.ExportQuery) -> Stream:
         """Export all users, without their passwords."""
         users = batches(self.part, user_list.after)
         return table_files.table_file(users, ImportedUsers, query.format, "users", without=["password"])
 
 
-class UserTableImport(Endpoint[UserImport]):
-    """``/api/user/import``."""
-
-    @operation.needs("system:user:import")
-    @operation.logged("user", "import", "IMPORT", params=False)
-    @operation.refuses(Conflict, RowsRefused)
-    @operation.example_body(
-        {
-            "users": [
-                {
-                    "userName": "egret",
-                    "nickName": "Egret",
-                    "roles": ["auditor"],
-                }
-            ]
-        }
+class UserTableImport(Endpoint[UserImport], at="/api/user/import"):
+    @needs("system:user:import", name="importUsers", refuses=[Conflict, RowsRefused])
+    @writes(
+        "import",
+        "IMPORT",
+        keeps="response",
+        example={"users": [{"userName": "egret", "nickName": "Egret", "roles": ["auditor"]}]},
+        refuses_keys=table_files.NO_KEYS,
     )
-    @operation.named("importUsers")
-    @operation.refuses_keys(table_files.NO_KEYS)
     async def on_post(
         self, context: RequestContext, body: ImportedUsers, query: table_files.ImportQuery
     ) -> table_files.ImportReport:
@@ -110,29 +97,25 @@ class ImportedRoles(Table):
     roles: Annotated[list[ImportedRole], Meta(max_length=MAX_ROWS)]
 
 
-class RoleExport(Endpoint[Database]):
-    """``/api/role/export``."""
-
-    @operation.needs("system:role:export")
-    @operation.sends(CSV, JSON, JSON_LINES, of=ImportedRoles)
-    @operation.logged("role", "export", "EXPORT", response=False)
-    @operation.named("exportRoles")
+class RoleExport(Endpoint[Database], at="/api/role/export"):
+    @needs("system:role:export", name="exportRoles")
+    @logged("export", "EXPORT", keeps="params")
+    @sends(CSV, JSON, JSON_LINES, of=ImportedRoles)
     async def on_get(self, context: RequestContext, query: table_files.ExportQuery) -> Stream:
         """Export all roles."""
         return table_files.table_file(batches(self.part, roles.after), ImportedRoles, query.format, "roles")
 
 
-class RoleTableImport(Endpoint[RoleImport]):
-    """``/api/role/import``."""
-
-    @operation.needs("system:role:import")
-    @operation.logged("role", "import", "IMPORT")
-    @operation.refuses(Conflict, RowsRefused)
-    @operation.example_body(
-        {"roles": [{"roleCode": "reporter", "roleName": "Reporter", "permissions": ["system:role:list"]}]}
+class RoleTableImport(Endpoint[RoleImport], at="/api/role/import"):
+    @needs("system:role:import", name="importRoles", refuses=[Conflict, RowsRefused])
+    @writes(
+        "import",
+        "IMPORT",
+        example={
+            "roles": [{"roleCode": "reporter", "roleName": "Reporter", "permissions": ["system:role:list"]}]
+        },
+        refuses_keys=table_files.NO_KEYS,
     )
-    @operation.named("importRoles")
-    @operation.refuses_keys(table_files.NO_KEYS)
     async def on_post(
         self, context: RequestContext, body: ImportedRoles, query: table_files.ImportQuery
     ) -> table_files.ImportReport:

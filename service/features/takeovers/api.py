@@ -4,8 +4,8 @@ from service.endpoints.record_endpoints import Endpoint
 from service.errors import NotFound
 from service.features.takeovers.owners import Owners
 from service.features.takeovers.owners import Takeover as TakeoverRecord
-from service.web.messages import operation_metadata as operation
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Schema
 
@@ -28,25 +28,16 @@ def _shown(takeovers: list[TakeoverRecord]) -> TakeoverList:
     return TakeoverList([Takeover.of(each) for each in takeovers])
 
 
-class Takeovers(Endpoint[Owners]):
-    """``/api/user/{id}/takeovers``."""
-
-    @operation.needs("system:user:verify")
-    @operation.refuses(NotFound)
-    @operation.named("listTakeovers")
+class Takeovers(Endpoint[Owners], at="/api/user/{id}/takeovers"):
+    @needs("system:user:verify", name="listTakeovers", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> TakeoverList:
         """Read who made an account, or set its password, address, factors or key, in the last days."""
         return _shown(await self.part.takeovers(id))
 
 
-class OwnerVerification(Endpoint[Owners]):
-    """``/api/user/{id}/owner/verification``."""
-
-    @operation.needs("system:user:verify")
-    @operation.logged("user", "confirm the owner of an account", "UPDATE")
-    @operation.refuses(NotFound)
-    @operation.named("verifyOwner")
-    @operation.refuses_keys("sent again, it changes nothing more")
+class OwnerVerification(Endpoint[Owners], at="/api/user/{id}/owner/verification"):
+    @needs("system:user:verify", name="verifyOwner", refuses=[NotFound])
+    @writes("confirm the owner of an account", "UPDATE", refuses_keys="sent again, it changes nothing more")
     async def on_post(self, context: RequestContext, id: int) -> TakeoverList:
         """Confirm that the owner of an account is another person than those who acted on it.
 

@@ -17,5 +17,4 @@ def add_routes(routes: Routes, container: Any) -> None:
         People(container.settings.policy.takeover_days),
         stores.sessions.synchronized.instant,
     )
-    routes.add("/api/user/{id}/takeovers", api.Takeovers(owners))
-    routes.add("/api/user/{id}/owner/verification", api.OwnerVerification(owners))
+    routes.serve_all(api, owners)

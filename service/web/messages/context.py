@@ -192,7 +192,7 @@ class RequestContext:
     def tell_location(self, operation: Operation, arguments: Mapping[str, Any], made: Any) -> None:
         """Set the ``Location`` of ``made``, the answer of ``operation`` to a request with ``arguments``.
 
-        The last field of the template in ``@created`` is its ``id``, the others are arguments (RFC 9110
+        The last field of the template in ``created`` is its ``id``, the others are arguments (RFC 9110
         §15.3.2). A responder may have set it already.
         """
         template = operation.metadata.location

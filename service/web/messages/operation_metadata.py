@@ -5,10 +5,10 @@ import: a responder with contradictory access must not serve any request. The gu
 document read operations; ``operation`` serves them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -19,6 +19,10 @@ from service.records.logs.events import DeclaredKind, OperationKind
 from service.web.messages.dialect import Dialect
 
 F = TypeVar("F", bound=Callable[..., Any])
+Refusals = Sequence[type[Refusal]]
+Example = Mapping[str, Any] | None
+Keeps = Literal["all", "params", "response", "nothing"]
+"""The parts of a call that its entry in the operation log keeps."""
 
 _ATTRIBUTE: Final = "__mark__"
 
@@ -101,18 +105,28 @@ def metadata_of(function: Callable[..., Any]) -> OperationMetadata:
     return metadata
 
 
-def public(function: F) -> F:
-    """Open the operation without authentication; tokens are ignored."""
-    return _accessible(function, (ANYONE,))
+def public(*, name: str = "", refuses: Refusals = ()) -> Callable[[F], F]:
+    """Open the operation without authentication; tokens are ignored.
+
+    ``name`` is the name of the operation, which methods of generated clients have: a verb first, such as
+    ``listUsers``. ``refuses`` are the responder's own refusals, beside those of every guarded request.
+    """
+    return _opened((ANYONE,), name, refuses)
 
 
-def login(function: F) -> F:
-    """Open to every logged-in caller."""
-    return _accessible(function, (LOGIN,))
+def login(*, name: str = "", refuses: Refusals = (), tagged: bool = False) -> Callable[[F], F]:
+    """Open the operation to every logged-in caller; the parameters are those of ``public`` and ``needs``."""
+    return _opened((LOGIN,), name, refuses, tagged=tagged)
 
 
-def needs(*codes: str) -> Callable[[F], F]:
-    """Open to callers who hold any one of ``codes``, which have no wildcards."""
+def needs(
+    *codes: str, name: str = "", refuses: Refusals = (), tagged: bool = False, shows_more: bool = False
+) -> Callable[[F], F]:
+    """Open the operation to callers who hold any one of ``codes``, which have no wildcards.
+
+    ``name`` and ``refuses`` are as in ``public``. With ``tagged`` a success has the ``ETag`` of the record,
+    with ``shows_more`` also data outside this ``ETag``: then it is never 304.
+    """
     if not codes:
         raise MetadataError("@needs names no code")
     for code in codes:
@@ -120,56 +134,83 @@ def needs(*codes: str) -> Callable[[F], F]:
             raise MetadataError(f"@needs: {code!r} is no permission code without wildcards")
     if len(set(codes)) != len(codes):
         raise MetadataError("@needs names a code twice")
-    return lambda function: _accessible(function, codes)
+    return _opened(codes, name, refuses, tagged=tagged, shows_more=shows_more)
+
+
+def outside(*, name: str = "", refuses: Refusals = ()) -> Callable[[F], F]:
+    """Describe an operation outside the groups, which no guard protects."""
+    return _opened((), name, refuses)
 
 
 def logged(
-    module: str, action: str, kind: DeclaredKind, *, params: bool = True, response: bool = True
+    action: str, kind: DeclaredKind, *, module: str = "", keeps: Keeps = "all", example: Example = None
 ) -> Callable[[F], F]:
-    """Record calls in the operation log; ``params=False`` and ``response=False`` omit their content."""
-    entry = Logged(module, action, kind, params, response)
+    """Record calls in the operation log, as ``action`` of ``module``: by default the noun of the route.
 
-    def metadata(function: F) -> F:
-        if metadata_of(function).logged is not None:
-            raise MetadataError(f"{function.__qualname__} has two @logged")
-        return _marked(function, logged=entry)
-
-    return metadata
-
-
-def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
-    """Declare the responder's own refusals, in addition to those of every guarded request."""
-    return lambda function: _marked(function, refusals=metadata_of(function).refusals + refusals)
-
-
-def named(operation_id: str) -> Callable[[F], F]:
-    """Give the operation the name that methods of generated clients have, a verb first: ``listUsers``."""
-    return lambda function: _marked(function, operation_id=operation_id)
-
-
-def tagged(function: F) -> F:
-    """Declare that a success has the ``ETag`` of the record."""
-    return _marked(function, tagged=True)
-
-
-def shows_more(function: F) -> F:
-    """Declare that the answer also shows data outside the record's ``ETag``: it is never 304."""
-    return _marked(function, shows_more=True)
-
-
-def idempotent(answer: Callable[..., Any]) -> Callable[[F], F]:
-    """Take an ``Idempotency-Key``: the write is made once, and each repetition gets the same answer.
-
-    ``answer`` returns the answer for the context and the saved record, and may add headers. It is called
-    before the commit, so the answer is kept with the write. The unit of work must call ``authorized`` and
-    ``made``.
+    ``keeps`` is what an entry keeps of the call. The documentation shows ``example`` as the JSON body of a
+    request; sending it must do no harm.
     """
-    return lambda function: _with_keys(function, idempotent=answer)
+    entry = Logged(module, action, kind, keeps in ("all", "params"), keeps in ("all", "response"))
+
+    def mark(function: F) -> F:
+        if metadata_of(function).logged is not None:
+            raise MetadataError(f"{function.__qualname__} has two declarations for the operation log")
+        return _marked(function, logged=entry, example=example)
+
+    return mark
 
 
-def refuses_keys(why: str) -> Callable[[F], F]:
-    """Reject an ``Idempotency-Key``, with the reason ``why``, such as an answer with a secret."""
-    return lambda function: _with_keys(function, refuses_keys=why)
+def writes(
+    action: str,
+    kind: DeclaredKind,
+    *,
+    module: str = "",
+    keeps: Keeps = "all",
+    example: Example = None,
+    dry_run: bool = False,
+    publishes: bool = False,
+    created: str = "",
+    answers: Literal[0, 202, 204] = 0,
+    idempotent: Callable[..., Any] | None = None,
+    refuses_keys: str = "",
+) -> Callable[[F], F]:
+    """Declare a write. It is recorded as ``logged`` does it; that has the first five parameters.
+
+    With ``dry_run`` callers can request its impact with ``?dryRun=true``. With ``publishes`` it may publish a
+    revision, and the answer counts the workers with it in force.
+
+    A success is answered 200. With ``created`` it is 201, with the ``Location`` of the new record (RFC 9110
+    §15.3.2): ``created`` is the template of its path, whose last field stands for the ``id`` of the answer.
+    ``answers`` is 202 for work done later, 204 for no content (RFC 9110 §15.3).
+
+    With ``idempotent`` it takes an ``Idempotency-Key``: the write is made once, and each repetition gets the
+    same answer. ``idempotent`` returns the answer for the context and the saved record, and may add headers.
+    It is called before the commit, so the answer is kept with the write. The unit of work must call
+    ``authorized`` and ``made``. ``refuses_keys`` is the reason to reject keys, such as a secret answer.
+    """
+    if idempotent is not None and refuses_keys:
+        raise MetadataError(f"@writes of {action!r} takes an Idempotency-Key and refuses it")
+
+    def mark(function: F) -> F:
+        return _marked(
+            logged(action, kind, module=module, keeps=keeps, example=example)(function),
+            dry_run=dry_run,
+            publishes=publishes,
+            location=created,
+            status=answers,
+            idempotent=idempotent,
+            refuses_keys=refuses_keys,
+        )
+
+    return mark
+
+
+def asks(*, example: Example = None, refuses_keys: str = "") -> Callable[[F], F]:
+    """Declare that the operation changes nothing, whatever its method: it needs no operation log entry.
+
+    ``example`` is as in ``logged``, ``refuses_keys`` as in ``writes``.
+    """
+    return lambda function: _marked(function, asks=True, example=example, refuses_keys=refuses_keys)
 
 
 def subrequest(*, takes_path: bool = False) -> Callable[[F], F]:
@@ -195,45 +236,11 @@ def in_browser(function: F) -> F:
     return _marked(function, in_browser=True)
 
 
-def asks(function: F) -> F:
-    """Declare that the operation changes nothing, whatever its method: it needs no operation log entry."""
-    return _marked(function, asks=True)
-
-
-def answers(status: Literal[202, 204]) -> Callable[[F], F]:
-    """Answer a success with ``status``: 202 for work done later, 204 for no content (RFC 9110 §15.3)."""
-    return lambda function: _marked(function, status=status)
-
-
-def dry_run(function: F) -> F:
-    """Let callers request the impact of a write with ``?dryRun=true``, without making it."""
-    return _marked(function, dry_run=True)
-
-
-def created(template: str) -> Callable[[F], F]:
-    """Answer 201 instead of 200, with the ``Location`` of the new record (RFC 9110 §15.3.2).
-
-    ``template`` is its path: the last field stands for the ``id`` of the answer, the others for those of the
-    request.
-    """
-    return lambda function: _marked(function, location=template)
-
-
-def publishes(function: F) -> F:
-    """Declare that the operation may publish a revision; the answer counts the workers with it in force."""
-    return _marked(function, publishes=True)
-
-
 def sends(*media: str, of: type[Struct] | None = None) -> Callable[[F], F]:
     """Declare the media types of a responder that returns a ``Stream``, and the type of its JSON."""
     if not media:
         raise MetadataError("@sends names no media type")
     return lambda function: _marked(function, media=media, sent=of)
-
-
-def example_body(body: Mapping[str, Any]) -> Callable[[F], F]:
-    """Show ``body`` in the documentation as the JSON body of a request; sending it must do no harm."""
-    return lambda function: _marked(function, example=body)
 
 
 def example_parameters(**parameters: Any) -> Callable[[F], F]:
@@ -260,17 +267,13 @@ def takes_form(
     return lambda function: _marked(function, form=FormExchange(takes, answers, refuses, statuses))
 
 
-def _with_keys(function: F, **changes: Any) -> F:
-    metadata = metadata_of(function)
-    if metadata.idempotent is not None or metadata.refuses_keys:
-        raise MetadataError(f"{function.__qualname__} says twice whether it takes an Idempotency-Key")
-    return _marked(function, **changes)
+def _opened(access: tuple[str, ...], name: str, refuses: Refusals, **more: bool) -> Callable[[F], F]:
+    def mark(function: F) -> F:
+        if metadata_of(function).access:
+            raise MetadataError(f"{function.__qualname__} says twice who may call it")
+        return _marked(function, access=access, operation_id=name, refusals=tuple(refuses), **more)
 
-
-def _accessible(function: F, access: tuple[str, ...]) -> F:
-    if metadata_of(function).access:
-        raise MetadataError(f"{function.__qualname__} says twice who may call it")
-    return _marked(function, access=access)
+    return mark
 
 
 def _marked(function: F, **changes: Any) -> F:
@@ -278,10 +281,29 @@ def _marked(function: F, **changes: Any) -> F:
     return function
 
 
+class Responders:
+    """The base of endpoints: ``at`` in the head of a class is the URI template that its responders serve.
+
+    So ``class OneRole(Responders, at="/api/role/{id}")``. ``Routes.serve`` reads it.
+    """
+
+    at: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, at: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if at:
+            cls.at = at
+
+
 ACCESS: Final = "/access/"
 """The prefix of what other services ask."""
 GROUPS: Final = ("/api/", ACCESS, "/oauth/", "/scim/")
 """The groups: prefixes of the templates of all guarded routes."""
+
+
+def noun_of(template: str) -> str:
+    """Return the noun of a route, such as ``role``: its first segment, of ``/api/`` the second."""
+    return template.removeprefix(GROUPS[0]).strip("/").partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -324,8 +346,8 @@ class Operation:
 
     @cached_property
     def noun(self) -> str:
-        """Return its noun, such as ``role``: the first segment of its template, of ``/api/`` the second."""
-        return self.template.removeprefix(GROUPS[0]).strip("/").partition("/")[0]
+        """Return the noun of its route."""
+        return noun_of(self.template)
 
     @cached_property
     def in_group(self) -> bool:

@@ -20,7 +20,7 @@ from service.web.messages import bodies
 from service.web.messages.context import RequestContext
 from service.web.messages.dialect import BodyReader, Dialect, OwnBody
 from service.web.messages.dry_run import DryRunQuery, ImpactOf, Previewed, dry_answer
-from service.web.messages.operation_metadata import MetadataError, Operation, Signature, metadata_of
+from service.web.messages.operation_metadata import MetadataError, Operation, Signature, metadata_of, noun_of
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.request import Request
 from service.web.messages.schema import Document, envelope, is_protocol, json_text, members_of
@@ -35,7 +35,7 @@ NO_CONTENT: Final = 204
 
 _FIELD: Final = re.compile(r"\{([^}]*)\}")
 
-_described: Final[dict[tuple[str, str, Callable[..., Any], bool], Operation]] = {}
+_described: Final[dict[tuple[str, str, Callable[..., Any]], Operation]] = {}
 _read: Final[dict[tuple[Callable[..., Any], str], Signature]] = {}
 
 
@@ -48,39 +48,36 @@ def describe(
     template: str,
     responder: Callable[..., Any],
     *,
-    public: bool = False,
     dialect: Dialect | None = None,
 ) -> Operation:
     """Return the description of the bound ``responder`` that serves ``method`` of ``template``.
 
-    Its answers have the form of ``dialect``. ``public`` opens the route like ``@public``. Raises
-    ``MetadataError`` if that contradicts the operation metadata, or these contradict types, and
-    ``SignatureError`` like ``signature_of``. Results are cached.
+    Its answers have the form of ``dialect``. Raises ``MetadataError`` if the operation metadata contradict
+    types, and ``SignatureError`` like ``signature_of``. Results are cached.
     """
-    key = (method, template, getattr(responder, "__func__", responder), public)
+    key = (method, template, getattr(responder, "__func__", responder))
     if key not in _described:
-        made = _description(method, template, responder, public=public)
+        made = _description(method, template, responder)
         _described[key] = replace(made, dialect=dialect)
     return _described[key]
 
 
-def _description(method: str, template: str, responder: Callable[..., Any], *, public: bool) -> Operation:
+def _description(method: str, template: str, responder: Callable[..., Any]) -> Operation:
     metadata = metadata_of(responder)
-    if public and metadata.access not in ((), (ANYONE,)):
-        raise MetadataError(f"{method} {template} is declared public, and its responder is not")
+    if (entry := metadata.logged) is not None and not entry.module:
+        metadata = replace(metadata, logged=replace(entry, module=noun_of(template)))
     signature = signature_of(responder, template)
     if (signature.answer is Stream) != bool(metadata.media):
         raise MetadataError(f"{method} {template}: a Stream has @sends, and nothing else has")
     if metadata.dry_run:
         if signature.query is not None:
-            raise MetadataError(f"{method} {template}: @dry_run gives it its query, and it has one already")
+            raise MetadataError(f"{method} {template}: dry_run gives it its query, and it has one already")
         signature = _asking_dry_run(signature)
     summary, _, description = (inspect.getdoc(responder) or f"{method} {template}").partition("\n")
-    access = (ANYONE,) if public else metadata.access
     return Operation(
         method=method,
         template=template,
-        access=access,
+        access=metadata.access,
         metadata=metadata,
         signature=signature,
         status=metadata.status or (CREATED if metadata.location else OK),
@@ -88,7 +85,7 @@ def _description(method: str, template: str, responder: Callable[..., Any], *, p
         summary=summary.rstrip("."),
         description=description.strip(),
         object=f"{method} {template}",
-        public=access == (ANYONE,),
+        public=metadata.access == (ANYONE,),
         subrequest=metadata.subrequest,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from types import ModuleType
 from typing import Any, NoReturn
 
 from falcon.constants import COMBINED_METHODS
@@ -13,7 +14,7 @@ from service.errors import MethodNotAllowed
 from service.kernel.operator_error import FaultsError
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import ImpactOf
-from service.web.messages.operation_metadata import GROUPS, Operation
+from service.web.messages.operation_metadata import GROUPS, Operation, Responders
 from service.web.requests.application import Answer, Application, MethodMap, Responder
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.guard import AuthorizationGuard
@@ -89,14 +90,24 @@ class Routes:
         self.outside: list[Operation] = []
         self.folders: list[str] = []
 
-    def add(self, template: str, endpoint: object, *, public: Collection[str] = ()) -> None:
-        """Serve ``template``, within a group, by ``endpoint``; every request passes the guard.
+    def serve(self, *endpoints: Responders) -> None:
+        """Serve each endpoint at the template in the head of its class; every request passes the guard."""
+        for endpoint in endpoints:
+            self.add(endpoint.at, endpoint)
 
-        ``public`` names methods without authentication, like ``@public``.
-        """
+    def serve_all(self, module: ModuleType, *parts: object) -> None:
+        """Serve all endpoints of ``module``, in the order of their classes, each made from ``parts``."""
+        own = [kind for kind in vars(module).values() if getattr(kind, "__module__", "") == module.__name__]
+        kinds = [kind for kind in own if isinstance(kind, type) and issubclass(kind, Responders) and kind.at]
+        self.serve(*(kind(*parts) for kind in kinds))
+
+    def add(self, template: str, endpoint: object) -> None:
+        """Serve ``template``, within a group, by ``endpoint``; every request passes the guard."""
         if not template.startswith(GROUPS):
-            raise RoutesError([f"{template} is not in {' or '.join(GROUPS)}: use add_outside"])
-        self.operations += self._add(template, endpoint, self._guard, public)
+            raise RoutesError(
+                [f"{template!r} of {type(endpoint).__qualname__} is not in {' or '.join(GROUPS)}"]
+            )
+        self.operations += self._add(template, endpoint, self._guard)
 
     def add_outside(self, template: str, endpoint: object) -> None:
         """Serve ``template``, outside the groups, by ``endpoint``, without the guard.
@@ -105,7 +116,7 @@ class Routes:
         """
         if template.startswith(GROUPS):
             raise RoutesError([f"{template} is in {' or '.join(GROUPS)}: use add"])
-        self.outside += self._add(template, endpoint, None, ())
+        self.outside += self._add(template, endpoint, None)
 
     def add_page_of_links(self, template: str) -> None:
         """Serve the page at ``template`` too where a program has encoded the ``#`` of a link to it.
@@ -120,8 +131,8 @@ class Routes:
         """Raise RoutesError with all routes without access, and all differences from ``endpoint_rules``.
 
         Also with those from ``catalogue``, the codes by endpoint, if it is given. Every method except GET
-        also needs ``@logged`` or ``@asks``, and each ``POST`` that creates something or answers a secret a
-        declaration about ``Idempotency-Key``.
+        also needs ``@writes``, ``@logged`` or ``@asks``, and each ``POST`` that creates something or answers
+        a secret a declaration about ``Idempotency-Key``.
         """
         faults = [
             f"{operation.object}: {operation.name} has no @public, @login or @needs"
@@ -134,7 +145,7 @@ class Routes:
             if operation.access
         ]
         faults += [
-            f"{operation.object}: it changes something, and has no @logged"
+            f"{operation.object}: it changes something, and has no @writes"
             for operation in self.operations
             if operation.access
             and operation.method != "GET"
@@ -142,8 +153,8 @@ class Routes:
             and not operation.metadata.asks
         ]
         faults += [
-            f"{operation.object}: it creates something or answers a secret, and has no @idempotent or "
-            "@refuses_keys"
+            f"{operation.object}: it creates something or answers a secret, and names neither "
+            "idempotent nor refuses_keys"
             for operation in self.operations
             if leaves_keys_open(operation)
         ]
@@ -157,9 +168,7 @@ class Routes:
         if faults:
             raise RoutesError(faults)
 
-    def _add(
-        self, template: str, endpoint: object, guard: AuthorizationGuard | None, public: Collection[str]
-    ) -> list[Operation]:
+    def _add(self, template: str, endpoint: object, guard: AuthorizationGuard | None) -> list[Operation]:
         if fault := registered_fault(template):
             raise RoutesError([f"{template}: {fault}"])
         if template in self._templates:
@@ -167,16 +176,8 @@ class Routes:
         functions = _responders(endpoint)
         if not functions:
             raise RoutesError([f"{template}: {type(endpoint).__qualname__} has no responder"])
-        if unknown := set(public) - set(functions):
-            raise RoutesError([f"{template}: there is no {', '.join(sorted(unknown))} to declare public"])
         operations = [
-            describe(
-                method,
-                template,
-                function,
-                public=method in public,
-                dialect=self._app.dialect_of(template),
-            )
+            describe(method, template, function, dialect=self._app.dialect_of(template))
             for method, function in functions.items()
         ]
         responders = {

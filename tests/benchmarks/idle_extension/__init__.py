@@ -20,7 +20,6 @@ from service.extending import (
     Schema,
     SeedResource,
     logged,
-    named,
     needs,
 )
 
@@ -37,8 +36,7 @@ class Answer(Schema):
 class Read:
     """A guarded read."""
 
-    @needs("bench:read")
-    @named("benchRead")
+    @needs("bench:read", name="benchRead")
     async def on_get(self, context: RequestContext) -> Answer:  # noqa: ARG002 - every responder takes it
         """Answer."""
         return Answer()
@@ -47,9 +45,8 @@ class Read:
 class Logged:
     """A guarded read that the operation log keeps, with its answer."""
 
-    @needs("bench:read")
-    @logged("bench", "ping", "QUERY")
-    @named("benchLogged")
+    @needs("bench:read", name="benchLogged")
+    @logged("ping", "QUERY", module="bench")
     async def on_get(self, context: RequestContext) -> Answer:  # noqa: ARG002 - every responder takes it
         """Answer."""
         return Answer()

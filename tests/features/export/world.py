@@ -23,7 +23,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import logged, login, needs, public
+from service.web.messages.operation_metadata import login, needs, public, writes
 from service.web.requests.application import Application
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
@@ -48,7 +48,7 @@ class Things:
         return {"id": id}
 
     @needs("thing:list")
-    @logged("thing", "change", "UPDATE")
+    @writes("change", "UPDATE", module="thing")
     async def on_put(self, context: RequestContext, id: int) -> None:  # noqa: A002 - of the path
         """Ask what a change of rights asks: about codes, about an edit, or about a row of an import."""
         assert context.policy is not None
@@ -78,7 +78,7 @@ class Things:
 class Devices:
     """Devices, which have names."""
 
-    @login
+    @login()
     async def on_get(self, _context: RequestContext, device: str) -> str:
         """Return its name."""
         return device
@@ -87,7 +87,7 @@ class Devices:
 class Public:
     """Links that need no login."""
 
-    @public
+    @public()
     async def on_get(self, _context: RequestContext, token: str) -> int:
         """Return nothing that matters."""
         return len(token)

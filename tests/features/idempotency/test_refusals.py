@@ -8,14 +8,7 @@ import pytest
 
 from service.features.idempotency.writes import IdempotentWrites
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import (
-    MetadataError,
-    created,
-    idempotent,
-    logged,
-    login,
-    refuses_keys,
-)
+from service.web.messages.operation_metadata import MetadataError, login, writes
 from service.web.messages.schema import Schema
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes, RoutesError
@@ -96,9 +89,8 @@ def answer(_context: RequestContext, _saved: Any) -> Key:
 class Undecided:
     """Creates something, and says nothing about keys."""
 
-    @created("/api/x/{id}")
-    @login
-    @logged("key", "create", "INSERT")
+    @login()
+    @writes("create", "INSERT", module="key", created="/api/x/{id}")
     async def on_post(self, _context: RequestContext, body: Body) -> Body:
         """Create something."""
         return body
@@ -107,8 +99,8 @@ class Undecided:
 class Secretive:
     """Answers a secret, and says nothing about keys."""
 
-    @login
-    @logged("key", "create", "INSERT")
+    @login()
+    @writes("create", "INSERT", module="key")
     async def on_post(self, _context: RequestContext, body: Body) -> Key:
         """Answer a secret."""
         return Key(body.name)
@@ -117,10 +109,8 @@ class Secretive:
 class Careless:
     """Would have its secrets kept."""
 
-    @created("/api/x/{id}")
-    @idempotent(answer)
-    @login
-    @logged("key", "create", "INSERT")
+    @login()
+    @writes("create", "INSERT", module="key", created="/api/x/{id}", idempotent=answer)
     async def on_post(self, _context: RequestContext, body: Body) -> Key:
         """Answer a secret."""
         return Key(body.name)
@@ -130,7 +120,7 @@ class Careless:
 def test_what_creates_something_or_answers_a_secret_must_say_whether_it_takes_keys(endpoint: object) -> None:
     routes = Routes(Application(), OpenGate())
     routes.add("/api/key", endpoint)
-    with pytest.raises(RoutesError, match="has no @idempotent or @refuses_keys"):
+    with pytest.raises(RoutesError, match="neither idempotent nor refuses_keys"):
         routes.check([])
 
 
@@ -138,8 +128,3 @@ def test_an_answer_that_holds_a_secret_can_not_be_kept() -> None:
     routes = Routes(Application(), OpenGate(), idempotent_writes=IdempotentWrites.__new__(IdempotentWrites))
     with pytest.raises(MetadataError, match="can't be kept"):
         routes.add("/api/key", Careless())
-
-
-def test_an_operation_takes_keys_or_refuses_them() -> None:
-    with pytest.raises(MetadataError, match="twice"):
-        refuses_keys("its answer is a secret")(Careless.on_post)

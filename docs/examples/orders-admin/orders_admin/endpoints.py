@@ -16,13 +16,8 @@ from service.extending import (
     PageQuery,
     RequestContext,
     Schema,
-    created,
-    example_body,
-    logged,
-    named,
     needs,
-    refuses,
-    refuses_keys,
+    writes,
 )
 
 Number = Annotated[str, Meta(pattern=r"^[A-Z0-9-]{1,32}$", examples=["2026-0017"])]
@@ -51,20 +46,20 @@ class Orders:
     def __init__(self, book: OrderBook) -> None:
         self._book = book
 
-    @needs("orders:order:read")
-    @named("listOrders")
+    @needs("orders:order:read", name="listOrders")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[Order]:
         """List orders, the newest first."""
         rows, total = await self._book.page(query.page, query.size)
         return Page([Order.of(row) for row in rows], query.page, query.size, total)
 
-    @created("/api/orders/{id}")
-    @needs("orders:order:create")
-    @logged("orders", "enter an order", "INSERT")
-    @refuses(Conflict)
-    @example_body({"number": "2026-0017", "customer": "Ada"})
-    @named("createOrder")
-    @refuses_keys("its number names an order already, and is taken once")
+    @needs("orders:order:create", name="createOrder", refuses=[Conflict])
+    @writes(
+        "enter an order",
+        "INSERT",
+        example={"number": "2026-0017", "customer": "Ada"},
+        created="/api/orders/{id}",
+        refuses_keys="its number names an order already, and is taken once",
+    )
     async def on_post(self, context: RequestContext, body: NewOrder) -> Order:
         """Enter an order."""
         return Order.of(await self._book.enter(body.number, body.customer))
@@ -76,17 +71,13 @@ class OneOrder:
     def __init__(self, book: OrderBook) -> None:
         self._book = book
 
-    @needs("orders:order:read")
-    @refuses(NotFound)
-    @named("getOrder")
+    @needs("orders:order:read", name="getOrder", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> Order:
         """Read an order."""
         return Order.of(await self._book.read(id))
 
-    @needs("orders:order:delete")
-    @logged("orders", "delete an order", "DELETE")
-    @refuses(NotFound)
-    @named("deleteOrder")
+    @needs("orders:order:delete", name="deleteOrder", refuses=[NotFound])
+    @writes("delete an order", "DELETE")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Delete an order."""
         await self._book.delete(id)
