@@ -16,18 +16,15 @@ from service.records import bindings, menus, resources
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_parameters, needs
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
+from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Id, Revision, Schema
 
 Code = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"])]
 
 
+@shows(menus.Button)
 class BoundButton(Schema):
     """A Button. Disabled Buttons open nothing: a resource bound only to them is closed to everybody."""
-
-    id: Id
-    title: Annotated[str, Meta(examples=["List users"])]
-    auth_mark: Annotated[str, Meta(examples=["system:user:list"])]
-    enabled: bool
 
 
 class BoundResource(Schema):

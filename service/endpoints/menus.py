@@ -24,7 +24,7 @@ from service.records.database.transactions import Database
 from service.web.messages import record_schemas
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, login
-from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
+from service.web.messages.schema import Id, PageQuery, Revision, Schema, sort_keys
 
 MenuType = Literal["Menu", "Button"]
 
@@ -48,10 +48,6 @@ class Menu(Schema):
     bit_position: Annotated[int, Meta(ge=0)] | None
     sort: Annotated[int, bounds_of(SORT), Meta(description="Smaller values come first.")]
     enabled: bool
-    version: Annotated[int, Meta(ge=1, examples=[3])]
-    create_time: Moment
-    update_time: Moment
-    updated_by: UpdatedBy
 
 
 class SavedMenuAnswer(Menu, kw_only=True):

@@ -15,7 +15,7 @@ from service.records import resources
 from service.web.messages import record_schemas
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import unchanged
-from service.web.messages.schema import Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
+from service.web.messages.schema import Id, PageQuery, Revision, Schema, sort_keys
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -30,10 +30,6 @@ class Resource(Schema):
     method: Method
     path: Annotated[str, Meta(examples=["/api/report/{id}"])]
     service: Annotated[str, Meta(examples=["portcullis"])]
-    version: Annotated[int, Meta(ge=1, examples=[3])]
-    create_time: Moment
-    update_time: Moment
-    updated_by: UpdatedBy
 
 
 class SavedResource(Resource, kw_only=True):

@@ -23,7 +23,7 @@ from service.web.messages.record_schemas import (
     patch_of,
     replacement_of,
 )
-from service.web.messages.schema import Id, Moment, PageQuery, Schema, UpdatedBy, sort_keys
+from service.web.messages.schema import Id, PageQuery, Schema, sort_keys
 
 
 @answer_of(roles.RoleValues)
@@ -33,10 +33,6 @@ class Role(Schema):
     id: Id
     role_name: Annotated[str, Meta(examples=["Auditor"])]
     role_code: Annotated[str, Meta(examples=["auditor"])]
-    version: Annotated[int, Meta(ge=1, examples=[3])]
-    create_time: Moment
-    update_time: Moment
-    updated_by: UpdatedBy
 
 
 Permission = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])]

@@ -24,15 +24,12 @@ from service.web.messages.record_schemas import (
     replacement_of,
     shows,
 )
-from service.web.messages.schema import Id, Moment, PageQuery, Schema, UpdatedBy, sort_keys
+from service.web.messages.schema import Id, Moment, PageQuery, Schema, sort_keys
 
 
+@shows(user_list.GivenRole)
 class RoleOfUser(Schema):
     """A role of the user, enabled or disabled."""
-
-    id: Id
-    role_code: Annotated[str, Meta(examples=["auditor"])]
-    role_name: Annotated[str, Meta(examples=["Auditor"])]
 
 
 @shows(user_list.BanInForce)
@@ -75,10 +72,6 @@ class User(Schema):
             description="The directory that manages the account, which is edited nowhere else; null for none."
         ),
     ]
-    version: Annotated[int, Meta(ge=1, examples=[3])]
-    create_time: Moment
-    update_time: Moment
-    updated_by: UpdatedBy
 
 
 Name = Annotated[str, bounds_of(text_fault), user_list.NAME]

@@ -32,9 +32,9 @@ MenuType = Literal["Menu", "Button"]
 class Button(Struct, frozen=True):
     """The fields of a Button that bindings show."""
 
-    id: int
-    title: str
-    auth_mark: str
+    id: value_rules.Id
+    title: Annotated[str, Meta(examples=["List users"])]
+    auth_mark: Annotated[str, Meta(examples=["system:user:list"])]
     enabled: bool
 
 

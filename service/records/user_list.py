@@ -14,7 +14,7 @@ from service.kernel.domains import plain_address
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
 from service.kernel.text import MAX_NAME_LENGTH, MAX_USER_NAME, name_fault, name_key, text_fault
-from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, service_fault
+from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, Id, service_fault
 from service.records.assignments import instant, not_ended
 from service.records.bans import in_force, with_bans
 from service.records.database import filters
@@ -68,9 +68,9 @@ class UserValues(UserNames):
 class GivenRole(Struct, frozen=True):
     """A role that a user has, enabled or not, by an assignment that has not ended; it may begin later."""
 
-    id: int
-    role_code: str
-    role_name: str
+    id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    role_name: Annotated[str, Meta(examples=["Auditor"])]
 
 
 class BanInForce(Struct, frozen=True):

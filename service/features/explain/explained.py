@@ -1,7 +1,7 @@
 """Answers that explain decisions: each layer with its lines, and the ways to allow a denial."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -25,7 +25,7 @@ from service.records.database.transactions import Connection
 from service.records.published.policy_history import Place
 from service.records.role_holdings import CodeOrigin
 from service.web.messages.record_schemas import Shown, shows
-from service.web.messages.schema import Id, Line, Moment, Schema, moment
+from service.web.messages.schema import Id, Line, Moment, Schema
 
 
 @shows(CodeOrigin, leave_out=("code",))
@@ -88,18 +88,14 @@ class Layer(Schema):
     would_open: Opening | None
 
 
-class FoundRefusal(Schema):
+@shows(refusals.Refusal, leave_out=("decision_id", "subject", "request", "asked"), before="service")
+class FoundRefusal(Shown):
     """The latest refusal with a decision's id, as a log has it.
 
     In the decision log are the codes that were held; in the operation log those that the user holds now are
     explained. `method` and `path` are null where another service asked about no request.
     """
 
-    log: Literal["operation-log", "decision-log"]
-    create_time: Moment
-    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
-    user_id: Id | None
-    user_name: Annotated[str, Meta(examples=["admin"])] | None
     service: Annotated[str, Meta(examples=["portcullis"])]
     method: Annotated[str, Meta(examples=["GET"])] | None
     path: Annotated[str, Meta(examples=["/api/role/list"])] | None
@@ -235,24 +231,5 @@ def _assurance(explanation: Explanation | ObjectExplanation) -> Assurance | None
 
 
 def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> Layer:
-    return Layer(
-        layer=layer.layer,
-        object=layer.object,
-        allowed=layer.allowed,
-        reason=layer.reason,
-        lines=list(layer.lines),
-        line=layer.line,
-        until=None if layer.until is None else moment(layer.until),
-        rows=list(layer.rows),
-        fired=[
-            ExplainedCode(
-                code=fired.code,
-                predicate=fired.predicate,
-                origins=[Origin.of(origin) for origin in origins.get(fired.code, ())],
-            )
-            for fired in layer.fired
-        ],
-        required=list(layer.required),
-        decision_id=layer.decision_id,
-        would_open=None if opens is None else Opening.of(opens),
-    )
+    fired = [ExplainedCode.of(each, origins=origins.get(each.code, ())) for each in layer.fired]
+    return Layer.of(layer, fired=fired, would_open=opens)

@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from service.authz.engine.policy import Policy, question_digest
 from service.authz.engine.rules import (
@@ -35,6 +36,7 @@ from service.kernel.assurance import Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.request_objects import for_self
 from service.kernel.services import PORTCULLIS, split_object
+from service.kernel.value_rules import Id
 from service.laboratory.analysis.explain import (
     BY_NAME,
     Explanation,
@@ -84,9 +86,9 @@ class Refusal:
     log: Literal["operation-log", "decision-log"]
     decision_id: str
     create_time: datetime
-    request_id: str | None
-    user_id: int | None
-    user_name: str | None
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
     subject: Subject
     request: Request | None
     asked: Asked | None

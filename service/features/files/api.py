@@ -12,7 +12,7 @@ from service import errors
 from service.endpoints.record_endpoints import Endpoint
 from service.features.files import store as files
 from service.features.files.downloads import Downloads, file_tag
-from service.features.files.links import PublicLinks
+from service.features.files.links import PublicLink, PublicLinks
 from service.features.files.store import File
 from service.features.files.uploads import Offer, Uploads
 from service.records.database.transactions import Database
@@ -22,7 +22,7 @@ from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs, public, sends, takes_file, writes
 from service.web.messages.preconditions import answer_tag, require_match
 from service.web.messages.record_schemas import filters_of, shows
-from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment, page_answer, sort_keys
+from service.web.messages.schema import Page, PageQuery, Schema, page_answer, sort_keys
 from service.web.requests.routes import Routes
 
 FIELD: Final = "file"
@@ -123,12 +123,11 @@ class LinkBody(Schema):
     expires_in: Annotated[int, Meta(ge=1, le=2**31, examples=[86400])] | None = None
 
 
+@shows(PublicLink)
 class Link(Schema):
     """A public link. Its token is shown only this once."""
 
     token: str
-    url: Annotated[str, Meta(examples=["/api/public/file/…"])]
-    expire_time: Moment
 
 
 class FileLink(Endpoint[PublicLinks], at="/api/file/{id}/public-link"):
@@ -146,8 +145,7 @@ class FileLink(Endpoint[PublicLinks], at="/api/file/{id}/public-link"):
         Anyone with the link can download the file without a login until it expires. It replaces the former
         link of the file.
         """
-        made = await self.part.make(id, body.expires_in)
-        return Link(token=made.token, url=made.url, expire_time=moment(made.expire_time))
+        return Link.of(await self.part.make(id, body.expires_in))
 
     @needs("system:file:share", name="revokePublicLink", refuses=[errors.NotFound])
     @writes("unshare", "UPDATE")

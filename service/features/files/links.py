@@ -4,7 +4,9 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from service.errors import NotFound, ValidationFailed
 from service.features.files import store as files
@@ -22,7 +24,7 @@ class PublicLink:
     """A new link, shown once: the token is not stored and can't be recovered."""
 
     token: str
-    url: str
+    url: Annotated[str, Meta(examples=["/api/public/file/…"])]
     expire_time: datetime
 
 

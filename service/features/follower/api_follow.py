@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from service.errors import BadRequest, Unavailable
+from service.features.follower.followers import FollowerFacts
 from service.features.follower.hub import Hub, Renewal
 from service.features.follower.protocol import LONGEST_LEASE, LONGEST_WAIT, Changes
 from service.kernel.clock import from_seconds
@@ -17,7 +18,8 @@ from service.kernel.value_rules import whole
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, asks, needs, sends
-from service.web.messages.schema import Moment, ProtocolSchema, Schema, moment
+from service.web.messages.record_schemas import shows
+from service.web.messages.schema import Moment, ProtocolSchema, Schema
 
 ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
 FollowerName = Annotated[str, Meta(pattern=whole("[A-Za-z0-9._-]{1,64}"), examples=["orders-1"])]
@@ -95,18 +97,13 @@ class Follow(Responders, at="/access/v1/follow"):
         return Stream(chunks(), "application/json", length=len(content))
 
 
+@shows(FollowerFacts, leave_out=("snapshot", "seen", "lease", "revoked", "instance"), before="seen_time")
 class PolicyFollower(Schema):
     """A follower: `revision` and `rights` are what it had when it asked last, `seen_time`.
 
     Until `lease_time` it may decide by that. `rights` is a number such that it has all transactions below it.
     """
 
-    name: str
-    user_id: int
-    user_name: str
-    services: list[str]
-    revision: int
-    rights: int
     seen_time: Moment
     lease_time: Moment
     following: bool
@@ -128,15 +125,10 @@ class Followers(Responders, at="/api/policy/followers"):
         """List who decides beside other services: by which revision, and until when."""
         now = self._hub.now()
         followers = [
-            PolicyFollower(
-                name=each.name,
-                user_id=each.user_id,
-                user_name=each.user_name,
-                services=list(each.services),
-                revision=each.revision,
-                rights=each.rights,
-                seen_time=moment(from_seconds(each.seen)),
-                lease_time=moment(from_seconds(each.seen + each.lease)),
+            PolicyFollower.of(
+                each,
+                seen_time=from_seconds(each.seen),
+                lease_time=from_seconds(each.seen + each.lease),
                 following=each.may_decide(now),
             )
             for each in await self._hub.followers()

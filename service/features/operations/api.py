@@ -9,7 +9,7 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Unavailable
-from service.features.operations import api_jobs
+from service.features.operations import api_jobs, store_first_steps
 from service.features.operations.api_activity import SystemActivity
 from service.features.operations.diagnosis.latest import LatestFindings
 from service.features.operations.diagnosis.upkeep_checks import NEW
@@ -20,6 +20,7 @@ from service.records.database.transactions import Database
 from service.records.user_overview import oldest_user
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs
+from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Id, Moment, Schema, moment
 from service.web.requests.routes import Routes
 
@@ -84,9 +85,7 @@ def _shown(name: str, finding: Finding) -> CheckFinding:
     )
 
 
-Step = Annotated[bool, Meta(examples=[False])]
-
-
+@shows(store_first_steps.FirstSteps)
 class FirstSteps(Schema):
     """Which of the first steps have been taken, from what is stored.
 
@@ -97,11 +96,7 @@ class FirstSteps(Schema):
     """
 
     is_new: Annotated[bool, Meta(examples=[True])]
-    password: Step
-    role: Step
-    user: Step
-    resource: Step
-    backup: Step
+    password: store_first_steps.Step
 
 
 class SystemFirstSteps(Responders, at="/api/system/first-steps"):
@@ -115,14 +110,8 @@ class SystemFirstSteps(Responders, at="/api/system/first-steps"):
         async with self._database.transaction() as connection:
             taken = await first_steps(connection)
             began = await oldest_user(connection)
-        return FirstSteps(
-            is_new=began is not None and now() - began < NEW,
-            password=taken.password,
-            role=taken.role,
-            user=taken.user,
-            resource=taken.resource,
-            backup=taken.backup or self._backups_elsewhere,
-        )
+        is_new = began is not None and now() - began < NEW
+        return FirstSteps.of(taken, is_new=is_new, backup=taken.backup or self._backups_elsewhere)
 
 
 def add_routes(routes: Routes, container: Any) -> None:

@@ -1,8 +1,8 @@
 """The first steps already taken."""
 
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from sqlalchemy import exists, select
 
 from service.features.operations.schema import backup
@@ -12,6 +12,8 @@ from service.records.installation.seed_catalogue import ADMINISTRATOR, ROLES
 from service.records.schema.installation import seeded
 from service.records.schema.rights import resource, role, user
 
+Step = Annotated[bool, Meta(examples=[False])]
+
 
 class FirstSteps(Struct, frozen=True):
     """Changes since the state that the first start created.
@@ -20,11 +22,11 @@ class FirstSteps(Struct, frozen=True):
     ``resource``: one exists that no start created. ``backup``: a backup was made.
     """
 
-    password: bool
-    role: bool
-    user: bool
-    resource: bool
-    backup: bool
+    password: Step
+    role: Step
+    user: Step
+    resource: Step
+    backup: Step
 
 
 _FIRST: Final = user.c.user_name_key == name_key(ADMINISTRATOR.user_name)

@@ -69,13 +69,9 @@ class ReviewBody(Schema, kw_only=True):
     apply: Apply
 
 
+@shows(Progress)
 class ReviewProgress(Schema):
     """How many items a review has, and how many of them are decided, settled, and findings."""
-
-    items: Annotated[int, Meta(ge=0, examples=[120])]
-    decided: Annotated[int, Meta(ge=0, examples=[80])]
-    settled: Annotated[int, Meta(ge=0, examples=[80])]
-    findings: Annotated[int, Meta(ge=0, examples=[2])]
 
 
 @shows(

@@ -39,10 +39,10 @@ from service.records.schema.rights import role, user, user_role
 class Progress(Struct, frozen=True):
     """The numbers of all items, decided items, settled items and findings of a review."""
 
-    items: int
-    decided: int
-    settled: int
-    findings: int
+    items: Annotated[int, Meta(ge=0, examples=[120])]
+    decided: Annotated[int, Meta(ge=0, examples=[80])]
+    settled: Annotated[int, Meta(ge=0, examples=[80])]
+    findings: Annotated[int, Meta(ge=0, examples=[2])]
 
 
 class Subject(ReviewedAssignment, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from service.web.messages.record_schemas import (
     patch_of,
     replacement_of,
 )
-from service.web.messages.schema import SEVERAL, Id, Moment, PageQuery, Revision, Schema, UpdatedBy, sort_keys
+from service.web.messages.schema import SEVERAL, Id, Moment, PageQuery, Revision, Schema, sort_keys
 
 
 @answer_of(services.ServiceValues, full=True)
@@ -29,10 +29,6 @@ class Service(Schema):
     id: Id
     name: ServiceName
     description: str | None
-    version: Annotated[int, Meta(ge=1, examples=[3])]
-    create_time: Moment
-    update_time: Moment
-    updated_by: UpdatedBy
 
 
 class SavedService(Service, kw_only=True):

@@ -31,22 +31,36 @@ from msgspec.structs import FieldInfo
 from service.audit.redaction import is_sensitive
 from service.kernel.fields import camel, fields_of, names_of
 from service.kernel.value_rules import ChoiceRule, bounds_of
-from service.web.messages.schema import SEVERAL, Moment, Schema
+from service.web.messages.schema import SEVERAL, Moment, Schema, UpdatedBy
 
 S = TypeVar("S", bound=Schema)
 Place = Literal["in_api", "in_tables", "own"]
 """The attribute of ``Field`` that says whether a field is shown somewhere."""
+_STORED: Final = (
+    ("version", Annotated[int, Meta(ge=1, examples=[3])]),
+    ("create_time", Moment),
+    ("update_time", Moment),
+    ("updated_by", UpdatedBy),
+)
+"""The fields of each stored record, as answers show them."""
 
 
 def answer_of(
-    record: type, place: Place = "in_api", *, before: str = "version", full: bool = False
+    record: type, place: Place = "in_api", *, before: str = "", full: bool = False
 ) -> Callable[[type[S]], type[S]]:
     """Give the decorated answer the fields of ``record`` for ``place``, in front of its member ``before``.
 
-    With ``full`` it says of them what bodies say; else only their types.
+    Without ``before`` they come last, and before the fields of each stored record, unless the answer declares
+    its version itself. With ``full`` it says of them what bodies say; else only their types.
     """
     members = [(field.name, kind if full else _bare(kind)) for field, kind in _fields(record, place)]
-    return lambda answer: _extended(answer, members, before)
+
+    def extended(answer: type[S]) -> type[S]:
+        if "version" in get_annotations(answer):
+            return _extended(answer, members, before or "version")
+        return _extended(_extended(answer, members, before), _STORED, "")
+
+    return extended
 
 
 class Shown(Schema):
