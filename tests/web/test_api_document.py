@@ -77,6 +77,14 @@ def test_every_operation_has_a_name_that_starts_with_a_verb(document: Document) 
     assert [name for name in names if not pattern.fullmatch(name)] == []
 
 
+def test_every_type_is_described(document: Document) -> None:
+    schemas = document["components"]["schemas"].items()
+    bare = [
+        name for name, schema in schemas if schema.get("type") == "object" and "description" not in schema
+    ]
+    assert [name for name in bare if not name.endswith(("Envelope", "UploadForm"))] == []
+
+
 def test_every_tag_is_described(document: Document) -> None:
     assert [tag["name"] for tag in document["tags"] if not tag.get("description")] == []
 
