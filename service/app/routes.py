@@ -34,20 +34,20 @@ from service.web.sites.api_document import add_document
 INFO: Final = {
     "title": f"{NAME} API",  # of which generators of clients make the names of packages
     "version": __version__,
-    "description": "An administration service whose every authorization decision is one Casbin decision.",
+    "description": "An administration service. Every authorization decision is one Casbin decision.",
     "contact": {"name": "The Portcullis maintainers"},
     "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
 }
 """The facts about the API that open its document."""
 
 TAGS: Final = {
-    ".well-known": "Where clients find what they have to know first (RFC 8615).",
+    ".well-known": "Discovery documents for clients (RFC 8615).",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
-    "health": "Whether the process runs, and whether the service works.",
+    "health": "Liveness of the process and readiness of the service.",
     "menu": "Menus and Buttons, and the resources that Buttons open.",
-    "online": "Who is logged in; kicks and bans.",
-    "policy": "The authorization policy: its revisions, and who may do what.",
-    "public": "What is open to everybody who has a link.",
+    "online": "Logged-in users, kicks and bans.",
+    "policy": "The authorization policy, its revisions, and questions about access.",
+    "public": "Downloads by a public link.",
     "resource": "Registered API resources, and the Buttons that open them.",
     "role": "Roles, and the permissions that they give.",
     "user": "Users, and the caller's own account.",

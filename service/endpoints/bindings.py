@@ -40,7 +40,7 @@ class BoundResource(Schema):
 
 
 class ButtonsOfResource(Schema):
-    """The Buttons, any one of which opens the resource, and their codes; without any, a login is enough."""
+    """The Buttons of the resource and their codes: any one opens it. Without Buttons, a login is enough."""
 
     menu_ids: list[Id]
     codes: list[Code]
@@ -54,7 +54,7 @@ class SavedButtons(ButtonsOfResource):
 
 
 class ResourcesOfButton(Schema):
-    """The resources that the Button opens, of services whose resources the caller may list or bind."""
+    """The resources of the Button, in services whose resources the caller may list or bind."""
 
     resource_ids: list[Id]
     resources: list[BoundResource]
@@ -107,8 +107,9 @@ class ResourceButtons(RecordEndpoint[Changes], at="/api/resource/{id}/buttons"):
     async def on_put(self, context: RequestContext, body: ButtonsEdit, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
 
-        An empty list opens it to everybody who is logged in, and closes a resource of another service.
-        Callers can't add or remove a Button whose code they lack, and must hold one code of a bound resource.
+        An empty list opens the resource to every logged-in user, and closes a resource of another service.
+        Callers can't add or remove a Button whose code they lack. For a bound resource, they must hold one of
+        its codes.
         """
 
         def match(before: Sequence[menus.Button]) -> None:
@@ -141,9 +142,8 @@ class ButtonResources(RecordEndpoint[Changes], at="/api/menu/{id}/resources"):
     async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:
         """Replace the resources that a Button opens.
 
-        A resource that loses its last Button is open to everybody who is logged in, or closed if it is of
-        another service. Callers must hold the
-        code of the Button, and one code of each bound resource that is added.
+        A resource that loses its last Button is open to every logged-in user, or closed in another service.
+        Callers must hold the code of the Button, and one code of each added bound resource.
         """
 
         def match(before: Sequence[resources.Resource]) -> None:

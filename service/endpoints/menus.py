@@ -51,7 +51,7 @@ class Menu(Schema):
 
 
 class SavedMenuAnswer(Menu, kw_only=True):
-    """The saved menu, and the policy revision from which it is in force."""
+    """The saved menu, and the policy revision that has the change."""
 
     policy_revision: Revision
 
@@ -146,7 +146,7 @@ class OneMenu(RecordEndpoint[Changes], at="/api/menu/{id}"):
         example={"icon": "chart"},
     )
     on_delete = MENU.deletes(
-        "Delete a menu without menus below it, not given by any role and not bound to any resource.",
+        "Delete a menu; it must have no menu below it, no role and no resource.",
         "system:menu:delete",
         refuses=[Conflict],
     )
@@ -177,12 +177,11 @@ Codes = Annotated[list[str], Meta(examples=[["system:user:list"]])]
 
 
 class OwnMenus(Schema):
-    """What a front end needs for its routes and buttons: the visible Menus, and the codes held.
+    """The visible Menus and the held codes, for the routes and buttons of a front end.
 
-    `buttons` are the held codes of the Buttons that stand below no Menu. `permissions` are those of
-    `GET /api/user/info`: as the roles give them, so a wildcard such as `*` stands for itself. `codes` are
-    those of all enabled Buttons that the caller holds, also by a wildcard: a front end compares them without
-    a rule for `*`.
+    `buttons` are the held codes of Buttons outside any Menu. `permissions` are those of `GET /api/user/info`:
+    they may contain wildcards such as `*`. `codes` are all held codes of enabled Buttons, with wildcards
+    expanded: a front end compares them as plain texts.
     """
 
     menus: list[OwnMenu]

@@ -117,9 +117,9 @@ class PermissionBits(Endpoint[LivePolicy], at="/api/policy/permission-map"):
     async def on_get(self, context: RequestContext) -> BitPositions:
         """Read the map of permission codes to the bits of tokens, as of the policy in force.
 
-        Bit `n` of `pb`, which is base64, is in byte `n >> 3`, the lowest bit first. The `ETag` changes with
-        the map, and not with the revision alone. A position that was given up belongs to another code after
-        twelve hours at the earliest: read the map again before that.
+        Bit `n` of `pb`, which is base64, is in byte `n >> 3`, the lowest bit first. The `ETag` changes only
+        if the map changes. A released position gets another code after twelve hours at the earliest: read the
+        map again before that.
         """
         context.policy = policy = self.part.current
         bits = policy.permission_map.positions

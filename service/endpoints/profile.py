@@ -41,10 +41,10 @@ class RoleEnd(Schema):
 class UserInfo(Schema):
     """The caller's own account, with the current roles and permission codes.
 
-    `permissions` are the codes as the roles give them, so a wildcard stands for itself: `*` is everything.
-    `GET /api/menu/mine` has the same, and in `codes` each code that a wildcard stands for.
-    `endings` are of the roles that end by themselves, the first to end first. `mustChangePassword` is true in
-    a session of an initial password, which can do little but change the password.
+    `permissions` are the codes of the roles, and may contain wildcards: `*` is everything.
+    `GET /api/menu/mine` also has `codes`, with wildcards expanded. `endings` are the roles with an expiry,
+    the earliest first. `mustChangePassword` is true in a session of an initial password, which allows little
+    more than a change of the password.
     """
 
     user_id: Id
@@ -140,10 +140,11 @@ class Profile(Responders, at="/api/user/profile"):
     async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
         """Edit the caller's own account, except user name, status and roles.
 
-        A new address needs the current password, or a second factor of who has no password; who has a factor
-        needs a session by two factors besides. It is to be confirmed by the link that is mailed to it: until
-        then the one before stays that for recovery. That is told, and can undo the change for a day. Access
-        tokens stay valid: one that has the old nick name gets the new one when it is refreshed.
+        A new address needs the current password, or a second factor if the caller has no password. Callers
+        with a second factor also need a session by two factors. A link is mailed to the new address. Until
+        the caller opens it, the former address stays the one for recovery. The former address is notified,
+        and can undo the change for a day. Access tokens stay valid, and get a new nick name when they are
+        refreshed.
         """
         values = body.given()
         current = values.pop("current_password", None)
@@ -171,7 +172,7 @@ class OwnPassword(Endpoint[OwnCredentials], at="/api/user/profile/password"):
         example={"currentPassword": "your current one", "newPassword": "five wary otters"},
     )
     async def on_put(self, context: RequestContext, body: PasswordChangeOrder) -> None:
-        """Change the caller's own password. Who has a second factor needs a session by two factors.
+        """Change the caller's own password; callers with a second factor need a session by two factors.
 
         Ends the sessions on all other devices; this one must refresh its access token.
         """
@@ -185,10 +186,10 @@ class OwnPassword(Endpoint[OwnCredentials], at="/api/user/profile/password"):
 
 
 class OwnOperations(Schema):
-    """The operations that the caller may call by this revision of the policy, by method and path.
+    """The operations allowed for the caller by this policy revision, by method and path.
 
-    Paths are those of this document. An operation with parameters is there if a request passes whose values
-    no other resource names.
+    Paths are those of this document. An operation with parameters is listed if the policy allows it for
+    values that no other resource names.
     """
 
     revision: Revision
@@ -204,8 +205,7 @@ class OwnOperationList(Responders, at="/api/user/operations"):
     async def on_get(self, context: RequestContext) -> OwnOperations:
         """List what the caller may call now, decided as requests are, through both layers.
 
-        A user interface offers what is listed. 304 if `If-None-Match` names the `ETag`, which changes with
-        the answer.
+        User interfaces offer the listed operations. 304 if `If-None-Match` names the current `ETag`.
         """
         policy = context.policy or self._live.current
         held = context.user.held

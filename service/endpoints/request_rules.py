@@ -21,7 +21,7 @@ from service.web.messages.schema import Id, Moment, Published, Revision, Schema,
 
 
 class Stage(Schema):
-    """As many different people as `approvals` who hold `code` must approve."""
+    """The stage needs `approvals` different people who hold `code`."""
 
     code: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:update"])]
     approvals: Annotated[int, Meta(ge=1, le=MOST_APPROVALS, examples=[1])]
@@ -36,17 +36,17 @@ _Stages = Annotated[
 
 @body_of(RuleValues, left_out="default")
 class RequestRuleBody(Schema, kw_only=True):
-    """How a role is asked for; times are in seconds."""
+    """The request rule of a role; times are in seconds."""
 
     stages: _Stages
 
 
 @answer_of(RuleValues)
 class RequestRuleOfRole(Schema, kw_only=True):
-    """How a role is asked for. Each edit increments `version`; a rule that is made anew begins with 1.
+    """The request rule of a role. Each edit increments `version`; a new rule begins with 1.
 
-    A `suspended` rule is not in force: its author may not grant what the role has come to give. To save it
-    again puts it in force.
+    A `suspended` rule is not in force: its author may not grant permissions that the role got later. Saving
+    the rule again puts it in force.
     """
 
     role_id: Id
@@ -60,7 +60,7 @@ class RequestRuleOfRole(Schema, kw_only=True):
 
 
 class SavedRequestRule(RequestRuleOfRole, kw_only=True):
-    """The saved rule, and the policy revision from which it is in force."""
+    """The saved rule, and the policy revision that has the change."""
 
     policy_revision: Revision
 
@@ -77,7 +77,7 @@ _EXAMPLE: Final = {
 class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
     @needs("system:role:list", name="getRequestRule", refuses=[NotFound], tagged=True)
     async def on_get(self, context: RequestContext, id: int) -> RequestRuleOfRole:
-        """Read how a role is asked for; 404 if it can't be."""
+        """Read the request rule of a role; 404 if the role can't be requested."""
         async with self.database.snapshot() as connection:
             rule = await request_rules.read(connection, id)
         shown = RequestRuleOfRole.of(rule)

@@ -33,7 +33,7 @@ class Resource(Schema):
 
 
 class SavedResource(Resource, kw_only=True):
-    """The saved resource, and the policy revision from which it is in force."""
+    """The saved resource, and the policy revision that has the change."""
 
     policy_revision: Revision
 
@@ -107,9 +107,9 @@ class Resources(RecordEndpoint[Changes], at="/api/resource"):
         NewResource,
         """Register a resource.
 
-        From then on its own bindings decide; without any, it is open to everybody who is logged in, or
-        closed if it is of another service, until public access to it is given. Callers can't take requests
-        from a more general resource without holding one of its codes.
+        The bindings of the resource decide from then on. A resource without bindings is open to every
+        logged-in user. In another service it is closed, until public access is given. To take requests from a
+        more general resource, callers must hold one of its codes.
         """,
         "system:resource:create",
         "system:service:resources",
@@ -128,8 +128,9 @@ class OneResource(RecordEndpoint[Changes], at="/api/resource/{id}"):
         ResourceReplacement,
         """Replace the values of a resource; its bindings stay.
 
-        Moving, enabling or disabling a bound resource requires one of its codes. Who may bind it may set
-        `assurance` and `services`, which stay if left out; to demand less requires all of its codes.
+        Moving, enabling or disabling a bound resource requires one of its codes. Setting `assurance` and
+        `services` requires the permission to bind; omitted ones keep their value. To demand less, callers
+        must hold all codes of the resource.
         """,
         "system:resource:update",
         "system:service:resources",

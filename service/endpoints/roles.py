@@ -39,14 +39,14 @@ Permission = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:r
 MenuIds = Annotated[
     list[Id],
     Meta(max_length=MOST_LINKED, examples=[[13]]),
-    Meta(description="All menus and Buttons that the role gives, exactly these."),
+    Meta(description="All menus and Buttons of the role."),
 ]
 Permissions = Annotated[
     list[Permission],
     Meta(max_length=MOST_LINKED),
     Meta(
-        description="The codes of all Buttons that the role gives, enabled or not. It keeps its Menus, and "
-        "gets those above its new Buttons. With `menuIds`, both must name the same Buttons."
+        description="The codes of all Buttons of the role, enabled or not. The role keeps its Menus, and gets"
+        " those above its new Buttons. With `menuIds`, both must name the same Buttons."
     ),
 ]
 
@@ -59,7 +59,7 @@ class RoleFields(Schema):
 
 
 class NewRole(RoleFields, kw_only=True):
-    """A new role, enabled by default. To let it give something needs the permission for that too."""
+    """A new role, enabled by default. Giving it permissions also needs `system:role:permission`."""
 
     menu_ids: MenuIds | UnsetType = UNSET
     permissions: Permissions | UnsetType = UNSET
@@ -74,19 +74,19 @@ class RoleReplacement(Schema):
 class RolePatch(MergePatch):
     """The values of a role that change (RFC 7396). `null` removes one; `roleCode` can't change.
 
-    To change what the role gives needs the permission for that too.
+    Changing `menuIds` or `permissions` also needs `system:role:permission`.
     """
 
 
 class RoleMenus(Schema):
-    """All menus and Buttons that the role gives, and the codes of these Buttons. Menus only show pages."""
+    """All menus and Buttons of the role, and the codes of these Buttons. Menus only show pages."""
 
     menu_ids: list[Id]
     permissions: list[Permission]
 
 
 class RoleMenusEdit(Schema):
-    """What the role is to give: one of the two, or both with the same Buttons."""
+    """The new menus and Buttons of the role, by one of the two members, or by both with the same Buttons."""
 
     menu_ids: MenuIds | UnsetType = UNSET
     permissions: Permissions | UnsetType = UNSET
@@ -111,9 +111,9 @@ class RoleList(RecordEndpoint[Changes], at="/api/role/list"):
 class Roles(RecordEndpoint[Changes], at="/api/role"):
     on_post = ROLE.creates(
         NewRole,
-        """Create a role, which gives `permissions` or `menuIds`, and nothing without them.
+        """Create a role that gives `permissions` or `menuIds`; without them it gives nothing.
 
-        To give something, callers also need the permission `system:role:permission`, and all that they give.
+        To give permissions, callers need the permission `system:role:permission`, and each given one.
         """,
         "system:role:create",
         example={"roleCode": "reporter", "roleName": "Reporter", "description": "Reads reports"},
@@ -133,10 +133,10 @@ class OneRole(RecordEndpoint[Changes], at="/api/role/{id}"):
     )
     on_patch = ROLE.replaces(
         RolePatch,
-        """Change some values of a role, by the rules of a `PUT`, and what it gives.
+        """Change some values of a role, by the rules of a `PUT`, and its permissions.
 
-        To change what it gives, callers also need the permission `system:role:permission`, and all that they
-        give or take away.
+        To change permissions, callers need the permission `system:role:permission`, and each added or removed
+        one.
         """,
         "system:role:update",
         example={"description": "Reads reports and their sources"},
@@ -154,7 +154,7 @@ class OneRole(RecordEndpoint[Changes], at="/api/role/{id}"):
 class RolePermissions(RecordEndpoint[Changes], at="/api/role/{id}/permissions"):
     @needs("system:role:list", name="getRolePermissions", refuses=[NotFound], tagged=True)
     async def on_get(self, context: RequestContext, id: int) -> RoleMenus:
-        """Read the menus and Buttons that a role gives."""
+        """Read the menus and Buttons of a role."""
         async with self.database.snapshot() as connection:
             await roles.read(connection, id)
             menus = _shown(await roles.given(connection, id))
@@ -169,9 +169,9 @@ class RolePermissions(RecordEndpoint[Changes], at="/api/role/{id}/permissions"):
         example={"menuIds": [14]},
     )
     async def on_put(self, context: RequestContext, body: RoleMenusEdit, id: int) -> RoleMenus:
-        """Replace the menus and Buttons that a role gives, said by ids or by codes.
+        """Replace the menus and Buttons of a role, by ids or by codes.
 
-        Its users must refresh their tokens. Callers can't give or take away permissions that they lack.
+        Users of the role must refresh their tokens. Callers can't add or remove permissions that they lack.
         """
 
         def match(stored: list[roles.GivenMenu]) -> None:

@@ -84,7 +84,7 @@ class OnlineUser(Schema):
 
 
 class OnlineUsers(Page[OnlineUser]):
-    """A page of online users; `nextCursor` leads to the next page."""
+    """A page of online users; `nextCursor` is the cursor of the next page."""
 
     next_cursor: str | None
 
@@ -129,7 +129,7 @@ class OnlineUserSessions(Endpoint[Kicks], at="/api/online/{login_id}"):
     @needs("system:online:kick", name="kickUser", refuses=[NotFound])
     @writes("kick", "KICK")
     async def on_delete(self, context: RequestContext, login_id: int) -> Kicked:
-        """End all sessions of a user who holds no more permissions than the caller."""
+        """End all sessions of a user with at most the caller's permissions."""
         return Kicked(ended=await self.part.kick(context.user, login_id))
 
 
@@ -137,7 +137,7 @@ class OnlineUserDevice(Endpoint[Kicks], at="/api/online/{login_id}/{device}"):
     @needs("system:online:kick", name="kickUserDevice", refuses=[NotFound])
     @writes("kick from a device", "KICK")
     async def on_delete(self, context: RequestContext, login_id: int, device: EndedDevice) -> None:
-        """End the session on one device of a user who holds no more permissions than the caller."""
+        """End the session on one device of a user with at most the caller's permissions."""
         await self.part.kick_device(context.user, login_id, device)
 
 
@@ -161,8 +161,8 @@ class OnlineUserBan(Endpoint[Bans], at="/api/online/{login_id}/ban"):
     async def on_post(self, context: RequestContext, login_id: int, body: BanOrder) -> Ban:
         """Ban a user and end all sessions of that user.
 
-        An existing longer ban keeps its end. Callers can't ban themselves or users who hold more permissions
-        than they do.
+        An existing longer ban keeps its end. Callers can't ban themselves or users with more permissions than
+        their own.
         """
         banned = await self.part.ban(context.user, login_id, body.seconds, body.reason)
         return Ban(until=None if banned.until is None else moment(banned.until), ended=banned.ended)
@@ -170,5 +170,5 @@ class OnlineUserBan(Endpoint[Bans], at="/api/online/{login_id}/ban"):
     @needs("system:online:ban", name="unbanUser")
     @writes("clear a ban", "BAN")
     async def on_delete(self, context: RequestContext, login_id: int) -> None:
-        """Clear the ban, if any, of a user who holds no more permissions than the caller."""
+        """Lift the ban, if any, of a user with at most the caller's permissions."""
         await self.part.unban(context.user, login_id)

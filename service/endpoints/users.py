@@ -34,7 +34,7 @@ class RoleOfUser(Schema):
 
 @shows(user_list.BanInForce)
 class BanOfUser(Schema):
-    """A ban in force; `until` is null for one without an end."""
+    """A ban in force; `until` is null for a ban without an end."""
 
 
 RecoveryEmail = Annotated[
@@ -62,15 +62,13 @@ class User(Schema):
         Moment | None, Meta(description="The last login with success; null for none. No edit of the user.")
     ]
     invited: Annotated[
-        bool, Meta(description="A person who has no password yet, and sets one by an invitation.")
+        bool, Meta(description="True for a person without a password, who sets one by an invitation.")
     ]
     email_verified: Annotated[bool, Meta(description="The user has confirmed `email`.")]
     recovery_email: RecoveryEmail
     directory: Annotated[
         str | None,
-        Meta(
-            description="The directory that manages the account, which is edited nowhere else; null for none."
-        ),
+        Meta(description="The directory that alone edits the account; null for none."),
     ]
 
 
@@ -132,7 +130,7 @@ class UserList(RecordEndpoint[Accounts], at="/api/user/list"):
 class Users(RecordEndpoint[Accounts], at="/api/user"):
     on_post = USER.creates(
         UserBody,
-        "Create a user; callers can give only roles whose permissions they hold.",
+        "Create a user; callers can assign only roles whose permissions they hold.",
         "system:user:create",
         example={
             "userName": "heron",
@@ -149,7 +147,7 @@ class OneUser(RecordEndpoint[Accounts], at="/api/user/{id}"):
     on_get = USER.reads(
         """Read a user.
 
-        Never 304: a ban, a login, and an edit of a role leave the `ETag` of the user as it is.
+        Never 304: bans, logins and edits of a role do not change the `ETag` of the user.
         """,
         "system:user:detail",
         shows_more=True,
@@ -158,7 +156,7 @@ class OneUser(RecordEndpoint[Accounts], at="/api/user/{id}"):
         UserReplacement,
         """Replace the values and roles of a user, with effect from the user's next request.
 
-        Callers can't edit users who hold more permissions than they do, give or take roles with permissions
+        Callers can't edit users with more permissions than their own, assign or remove roles with permissions
         that they lack, or change their own roles.
         """,
         "system:user:update",
@@ -183,7 +181,7 @@ class OneUser(RecordEndpoint[Accounts], at="/api/user/{id}"):
     on_delete = USER.deletes(
         """Delete a user and end all sessions. Files of the user are kept; the name becomes free.
 
-        Callers can't delete themselves or users who hold more permissions than they do.
+        Callers can't delete themselves or users with more permissions than their own.
         """,
         "system:user:delete",
         refuses=[Conflict],
@@ -202,8 +200,8 @@ class UserPassword(Endpoint[PasswordReset], at="/api/user/{id}/password"):
     async def on_put(self, context: RequestContext, id: int, body: PasswordResetOrder) -> None:
         """Set a user's password.
 
-        Ends all sessions of the user. Callers can't set the password of users who hold more permissions than
-        they do, nor their own here, which needs the current one.
+        Ends all sessions of the user. Callers can't set the password of users with more permissions than
+        their own. To change their own password, they need the current one: `PUT /api/user/profile/password`.
         """
         await self.part.reset(context.user, id, body.new_password)
 
@@ -226,7 +224,7 @@ class UserStatus(RecordEndpoint[Accounts], at="/api/user/{id}/status"):
         """Enable or disable a user.
 
         Disabling ends all sessions. Enabling lifts no ban. Callers can't disable themselves or change users
-        who hold more permissions than they do.
+        with more permissions than their own.
         """
         saved = await self.changes.set_status(context.write, id, body.status, unchanged(context))
         answer_tag(context, version_tag(saved.version))

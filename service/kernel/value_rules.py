@@ -103,8 +103,8 @@ UpdatedBy = Annotated[
     str | None,
     Meta(
         examples=["admin"],
-        description="Who has made or last edited the record: the user name at that time, `@operator` for an "
-        "operator's command, null for what a start has seeded.",
+        description="The author of the last edit: the user name at that time, `@operator` for an operator's "
+        "command, null for a seeded record.",
     ),
 ]
 """The user who created or last edited a record."""

@@ -25,9 +25,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     ]
     subject: Annotated[str, Meta(examples=["AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ"])]
     user_id: int
-    managed: Annotated[
-        bool, Meta(description="The directory manages the account, which is edited nowhere else.")
-    ]
+    managed: Annotated[bool, Meta(description="The directory that alone edits the account.")]
     create_time: datetime
     last_time: Annotated[datetime | None, Meta(description="The last sign-in there; null for none.")]
     linked_by: Sequence[int] | None

@@ -35,9 +35,7 @@ class RuleValues:
         str,
         Field(ITS_EDIT),
         Meta(max_length=MAX_CODE_LENGTH, examples=["@login"]),
-        Meta(
-            description="Who may ask: `@login`, everybody who is logged in, or holders of a permission code."
-        ),
+        Meta(description="The requesters: `@login` for every logged-in user, or a permission code."),
     ]
     stage_codes: Annotated[tuple[str, ...], Field(ITS_EDIT, in_api=False, audited=False)]
     stage_approvals: Annotated[tuple[int, ...], Field(ITS_EDIT, in_api=False, audited=False)]
@@ -45,13 +43,13 @@ class RuleValues:
         int,
         Field(MAX_DURATION),
         Meta(examples=[28_800]),
-        Meta(description="How many seconds the role is given at most."),
+        Meta(description="The maximum duration of an assignment, in seconds."),
     ]
     pending_timeout: Annotated[
         int,
         Field(MAX_DURATION),
         Meta(examples=[86_400]),
-        Meta(description="After how many seconds a request expires that is not approved."),
+        Meta(description="The expiry of an open request, in seconds."),
     ]
     reason_required: Annotated[bool, Field(ITS_TYPE), Meta(description="Who asks must say why.")]
     grant_needed: Annotated[
@@ -62,12 +60,12 @@ class RuleValues:
     assurance: Annotated[
         Demand | None,
         Field(ITS_TYPE),
-        Meta(description="How strongly who asks must have authenticated: `null` demands nothing more."),
+        Meta(description="The authentication demanded of requesters; `null` demands nothing more."),
     ] = None
     emergency: Annotated[
         bool,
         Field(ITS_TYPE),
-        Meta(description="Who may ask gets the role at once; somebody else looks at it afterwards."),
+        Meta(description="Requesters get the role at once; another person reviews it afterwards."),
     ] = False
 
     @property

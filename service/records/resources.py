@@ -35,7 +35,7 @@ class ResourceValues:
     resource_code: Annotated[
         str,
         Field(value_rules.RESOURCE_CODE),
-        Meta(examples=["report.detail"], description="The name by which programs know it; unique."),
+        Meta(examples=["report.detail"], description="The unique name for programs."),
     ]
     method: Annotated[str, Field(value_rules.METHOD, in_state=False)]
     path: Annotated[
@@ -54,16 +54,13 @@ class ResourceValues:
         Demand | None,
         Field(ITS_TYPE, late=True),
         Meta(
-            description="How strongly persons must have authenticated, beside holding a code: `null` demands "
-            "nothing more.",
+            description="The authentication demanded of persons beside a code; `null` demands nothing more.",
         ),
     ] = None
     services: Annotated[
         bool,
         Field(ITS_TYPE, late=True),
-        Meta(
-            description="Whether service accounts pass where `assurance` is demanded; false without a demand."
-        ),
+        Meta(description="True if service accounts pass despite `assurance`; false without a demand."),
     ] = False
 
     @property
@@ -127,8 +124,9 @@ class ResourceFilter:
         bool | None,
         whether(_CLOSED),
         Meta(
-            description="Whether nobody passes: it is enabled, has no public access, and is bound to "
-            "disabled Buttons only, or is of another service and bound to none."
+            description="True if the resource is closed to everybody: it is enabled, has no public access, "
+            "and is bound to disabled Buttons only. A resource of another service is also closed "
+            "without a binding."
         ),
     ] = None
 

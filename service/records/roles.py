@@ -29,7 +29,7 @@ RoleCode = Annotated[
     str,
     Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"]),
     Meta(extra={"says": "must have lower-case letters, digits, _ and - only"}),
-    Meta(description="The name by which programs and tokens know the role; unique, and never changed."),
+    Meta(description="The unique, unchangeable name of the role for programs and tokens."),
 ]
 
 
@@ -51,7 +51,7 @@ class RoleValues:
         int | None,
         Field(MAX_DURATION, late=True),
         Meta(examples=[28_800]),
-        Meta(description="How many seconds an assignment of the role lasts at most; null for no limit."),
+        Meta(description="The maximum duration of an assignment of the role, in seconds; null for no limit."),
     ] = None
     reason_required: Annotated[
         bool, Field(ITS_TYPE, late=True), Meta(description="Who assigns the role must say why.")

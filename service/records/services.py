@@ -33,17 +33,17 @@ class ServiceValues:
     ignore_case: Annotated[
         bool,
         Field(ITS_TYPE),
-        Meta(description="Whether its router takes `/Orders` and `/orders` for one path."),
+        Meta(description="True if the router treats `/Orders` and `/orders` as the same path."),
     ] = False
     ignore_trailing_slash: Annotated[
         bool,
         Field(ITS_TYPE),
-        Meta(description="Whether its router takes `/orders/` and `/orders` for one path."),
+        Meta(description="True if the router treats `/orders/` and `/orders` as the same path."),
     ] = False
     allow_preflight: Annotated[
         bool,
         Field(ITS_TYPE),
-        Meta(description="Whether preflight requests, which carry no credentials, may pass."),
+        Meta(description="True if preflight requests pass, which carry no credentials."),
     ] = False
 
 

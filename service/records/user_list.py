@@ -83,7 +83,7 @@ class BanInForce(Struct, frozen=True):
     reason: Annotated[str, Meta(examples=["password shared"])]
     banned_by: Annotated[
         str | None,
-        Meta(description="The name of the user who banned; null if deleted.", examples=["admin"]),
+        Meta(description="The user name of the author; null if deleted.", examples=["admin"]),
     ]
     create_time: datetime
 

@@ -274,12 +274,12 @@ def answering(tree: ast.Module) -> set[str]:
 
 
 def is_marked(function: ast.AsyncFunctionDef) -> bool:
-    """Return whether ``function`` is marked as tagged, by the mark or as what sets a part of a record."""
-    marks = [item.func if isinstance(item, ast.Call) else item for item in function.decorator_list]
+    """Return whether ``function`` is declared as tagged, or sets a part of a record."""
+    marks = [item for item in function.decorator_list if isinstance(item, ast.Call)]
     return any(
-        (isinstance(metadata, ast.Name) and metadata.id == "tagged")
-        or (isinstance(metadata, ast.Attribute) and metadata.attr in ("tagged", "sets"))
-        for metadata in marks
+        any(option.arg == "tagged" for option in mark.keywords)
+        or (isinstance(mark.func, ast.Attribute) and mark.func.attr == "sets")
+        for mark in marks
     )
 
 

@@ -32,18 +32,16 @@ from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sor
 
 _Reason = Annotated[str, bounds_of(REASON), Meta(examples=["The books of this month"])]
 _Until = Annotated[datetime, Meta(tz=True, description="When the role is to end.")]
-_From = Annotated[
-    datetime, Meta(tz=True, description="When the role is to begin: at once if it is left out.")
-]
+_From = Annotated[datetime, Meta(tz=True, description="The start; by default at once.")]
 
 
 _EFFECT = ("breaks", "held", "permissions", "permissions_added", "permissions_removed")
 
 
 class AccessRequestBody(Schema, kw_only=True):
-    """A role to ask for, by its id or its code, and either for how long or until when.
+    """A role to request, by its id or its code, with either a duration or an end.
 
-    `from` lets it begin later: all approvals are decided anew then.
+    `from` is a later start: all approvals are checked again at that time.
     """
 
     role_id: Id | None = None
@@ -62,7 +60,7 @@ class AccessRequestBody(Schema, kw_only=True):
 
 
 class DecisionBody(Schema, kw_only=True):
-    """What somebody decides; an approval may set an earlier end."""
+    """A decision; an approval may set an earlier end."""
 
     decision: Verdict
     reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["As agreed"])]
@@ -70,13 +68,13 @@ class DecisionBody(Schema, kw_only=True):
 
 
 class ClosingBody(Schema, kw_only=True):
-    """What somebody says who has looked at an emergency."""
+    """The result of the review of an emergency."""
 
     reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["The database was down"])]
 
 
 class ClosingOfRequest(Schema, kw_only=True):
-    """Who has closed an emergency, why and when."""
+    """The closing of an emergency: author, reason and time."""
 
     user_name: Annotated[str, Meta(examples=["kestrel"])]
     reason: str
@@ -85,7 +83,7 @@ class ClosingOfRequest(Schema, kw_only=True):
 
 @shows(AccessDecision, valid_until="until")
 class DecisionOfRequest(Shown, kw_only=True):
-    """What somebody decided; `stages` are those that they may decide, by the answers `decisionIds`.
+    """A decision; `stages` are those that its author may decide, by the policy decisions `decisionIds`.
 
     Those of an approval are as of the last approval of the request.
     """
@@ -94,7 +92,7 @@ class DecisionOfRequest(Shown, kw_only=True):
 
 
 class StageOfRequest(Stage, kw_only=True):
-    """A stage, and how many approvals count in it by what was recorded."""
+    """A stage, and the number of its recorded approvals."""
 
     counted: Annotated[int, Meta(ge=0, examples=[0])]
 
@@ -107,10 +105,10 @@ class StageOfRequest(Stage, kw_only=True):
     valid_until="until",
 )
 class AccessRequest(Shown, kw_only=True):
-    """A request for a role: `from`, `until` and `duration` (seconds) are as it was asked for.
+    """An access request; `from`, `until` and `duration` (seconds) are the requested ones.
 
-    Once it is approved, `from` and `until` are those of the assignment as it was given. `breaks`, `held`
-    and what is told of `permissions` are of a pending request alone, and null in lists.
+    After the approval, `from` and `until` are those of the assignment. `breaks`, `held` and the members about
+    `permissions` exist only for a pending request, and are null in lists.
     """
 
     id: Id
@@ -119,29 +117,31 @@ class AccessRequest(Shown, kw_only=True):
     decisions: list[DecisionOfRequest]
     breaks: Annotated[
         list[str] | None,
-        Meta(description="Which statements of the invariants it would break to give the role, as of now."),
+        Meta(description="The invariants that the assignment would break now."),
     ]
     held: Annotated[
         list[str] | None, Meta(description="Which codes of the role its author holds already, sorted.")
     ]
     permissions: Annotated[
         list[str] | None,
-        Meta(description="What the role could give when it was asked for, sorted; null if it was not kept."),
+        Meta(description="The codes of the role at the time of the request, sorted; null if not kept."),
     ]
     permissions_added: Annotated[
-        list[str] | None, Meta(description="What the role could give now and could not then, sorted.")
+        list[str] | None, Meta(description="The codes that the role has gained since, sorted.")
     ]
     permissions_removed: Annotated[
-        list[str] | None, Meta(description="What the role could give then and could not now, sorted.")
+        list[str] | None, Meta(description="The codes that the role has lost since, sorted.")
     ]
     same_person: Annotated[
         str | None,
         Meta(
-            description="Why the caller does not count as another person than its author, or than somebody "
-            "who has approved it, and may not approve or close it; null if they do, and in lists."
+            description="The reason that the caller counts as the author or as an earlier approver, and may "
+            "not approve or close it; null without one, and in lists."
         ),
     ]
-    closed: Annotated[ClosingOfRequest | None, Meta(description="Who has closed it: of an emergency alone.")]
+    closed: Annotated[
+        ClosingOfRequest | None, Meta(description="The user who closed it; for emergencies only.")
+    ]
 
 
 @filters_of(RequestFilter)
@@ -259,9 +259,10 @@ class NewAccessRequest(AccessRequestEndpoint, at="/api/access-request"):
         idempotent=_made,
     )
     async def on_post(self, context: RequestContext, body: AccessRequestBody) -> AccessRequest:
-        """Ask for a role, for a time; who may ask and who approves is said by its rule.
+        """Request a role for a time; its request rule names the requesters and approvers.
 
-        The role is given when all stages have approved, or later, at `from`; in an emergency at once.
+        The role is assigned after the approval of all stages, or later, at `from`. In an emergency it is
+        assigned at once.
         """
         return _made(context, await self.requests.ask(context.write, body.given()))
 
@@ -317,12 +318,12 @@ class DecisionAboutRequest(AccessRequestEndpoint, at="/api/access-request/{id}/d
         refuses_keys="a second decision of the same person is none",
     )
     async def on_post(self, context: RequestContext, body: DecisionBody, id: int) -> AccessRequest:
-        """Approve or deny a request of somebody else; a second decision of the same person is none.
+        """Approve or deny a request of another person; a repeated decision counts once.
 
-        Each approval counts in a stage that its giver may decide now. A second approval of the same person
-        lets all be counted anew.
+        An approval counts in each stage that the approver may decide now. A repeated approval counts all
+        approvals again.
 
-        An approval may shorten what was asked for. One denial ends the request.
+        An approval may shorten the requested time. One denial ends the request.
         """
         saved = await self.requests.decide(context.write, id, body.given(), self.visible(context))
         async with self.database.snapshot() as connection:
@@ -339,9 +340,9 @@ class ClosingOfEmergency(AccessRequestEndpoint, at="/api/access-request/{id}/clo
         refuses_keys="an emergency is closed once",
     )
     async def on_post(self, context: RequestContext, body: ClosingBody, id: int) -> AccessRequest:
-        """Close an emergency of somebody else, who was given a role at once.
+        """Close an emergency of another person, who got a role at once.
 
-        Those who may decide about requests for the role may do it. Until then it is a finding.
+        Approvers of requests for the role may close it. An open emergency is a finding.
         """
         saved = await self.requests.close(context.write, id, body.reason, self.visible(context))
         async with self.database.snapshot() as connection:

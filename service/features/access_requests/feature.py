@@ -11,7 +11,7 @@ FEATURE = Feature(
     title="Requests for roles, which others approve",
     off=True,
     paths=("/api/access-request",),
-    tags={"access-request": "Requests for roles, and what others decide about them."},
+    tags={"access-request": "Requests for roles, and the decisions of approvers."},
     pages=(
         FeaturePage(
             "access-request",

@@ -38,12 +38,12 @@ class NewRequest(Struct, frozen=True, kw_only=True):
     reason: str | None
     ticket: str | None
     decision_id: str | None
-    asked_decision_id: Annotated[str, Meta(description="The decision that its author may ask.")]
+    asked_decision_id: Annotated[str, Meta(description="The id of the decision that allowed the request.")]
     stage_codes: tuple[str, ...]
     stage_approvals: tuple[int, ...]
     grant_needed: bool
     create_time: datetime
-    deadline: Annotated[datetime, Meta(description="When it expires if it is not approved.")]
+    deadline: Annotated[datetime, Meta(description="The expiry of a pending request.")]
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -64,7 +64,7 @@ class AccessRequest(NewRequest, frozen=True, kw_only=True):
     end_time: datetime | None
     ended_by: str | None
     end_reason: str | None
-    assignment_id: Annotated[Id | None, Meta(description="The assignment that it was given as.")]
+    assignment_id: Annotated[Id | None, Meta(description="The id of the resulting assignment.")]
     granted_from: datetime | None
     granted_until: datetime | None
     version: Annotated[int, Meta(ge=1)]

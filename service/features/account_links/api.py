@@ -43,7 +43,7 @@ LinkToken = Annotated[
 
 
 class SentLink(Schema, omit_defaults=True):
-    """When the link ends. It was mailed, and then is `sent`; else its `url` is to be handed over."""
+    """The expiry of the link. `sent` is true for a mailed link; otherwise the caller passes on its `url`."""
 
     expires_at: Moment
     sent: bool = False
@@ -76,7 +76,7 @@ class LinkOrder(Schema):
 
 
 class ResetOptions(Schema):
-    """How the owner of a link proves a second factor: no methods, or no `publicKey`, for who has none."""
+    """The second factors of the owner of a link: `methods` may be empty, `publicKey` may be null."""
 
     methods: list[Literal["totp", "recovery_code", "passkey"]]
     public_key: PublicKey | None
@@ -84,7 +84,7 @@ class ResetOptions(Schema):
 
 
 class NewPasswordByLink(FirstPassword, kw_only=True):
-    """The token of a link, the password to set, and the second factor of who has one."""
+    """The token of a link, the new password, and the proof of a second factor if the user has one."""
 
     method: Literal["totp", "recovery_code", "passkey"] | None = None
     code: Code | None = None
@@ -95,10 +95,10 @@ class UserInvitation(Endpoint[Invitations], at="/api/user/{id}/invitation"):
     @needs("system:user:create", name="inviteUser", refuses=[NotFound, Conflict])
     @writes("invite", "UPDATE", keeps="params", refuses_keys=_NO_KEYS)
     async def on_post(self, context: RequestContext, id: int) -> SentLink:
-        """Invite a user who has no password yet; the invitation before ends.
+        """Invite a user without a password; an earlier invitation expires.
 
-        The link is mailed to the user; where no mail is configured, the answer has it, to be handed over.
-        Callers can't invite users who hold more permissions than they do.
+        The link is mailed to the user. If no mail is configured, the answer has the link, for the caller to
+        pass on. Callers can't invite users with more permissions than their own.
         """
         return _sent(await self.part.invite(context.user, id))
 
@@ -107,9 +107,9 @@ class OwnInvitation(Endpoint[Invitations], at="/api/auth/invitation"):
     @public(name="acceptInvitation", refuses=[LinkInvalid, NotFound, Conflict, RateLimited])
     @_by_link("accept an invitation", {"token": "uSQ3…", "password": "five wary herons"})
     async def on_post(self, context: RequestContext, body: FirstPassword) -> None:
-        """Set the first password of the account that an invitation is for. Opens no session.
+        """Set the first password of an invited account; no session is opened.
 
-        A refused password leaves the invitation as it is.
+        The invitation stays valid if the password is refused.
         """
         await self.part.accept(body.token, body.password, context.address)
 
@@ -122,10 +122,10 @@ class UserPasswordReset(Endpoint[ForgottenPasswords], at="/api/user/{id}/passwor
     )
     @writes("send a link to reset a password", "UPDATE", refuses_keys=_NO_KEYS)
     async def on_post(self, context: RequestContext, id: int) -> SentLink:
-        """Mail a link to a user by which they set another password; the link before ends.
+        """Mail a link for setting a new password to a user; an earlier link expires.
 
-        It goes to the address that the user has confirmed, and callers never see it. They can't do it for
-        users who hold more permissions than they do.
+        The link goes to the confirmed address of the user; callers never see it. Callers can't send links to
+        users with more permissions than their own.
         """
         return _sent(await self.part.start(context.user, id))
 
@@ -141,10 +141,10 @@ class OwnPasswordReset(Endpoint[ForgottenPasswords], at="/api/auth/password-rese
         refuses_keys=_NO_KEYS,
     )
     async def on_post(self, context: RequestContext, body: ResetRequest) -> None:
-        """Ask for a link by which somebody sets another password.
+        """Request a link for setting a new password.
 
-        The answer is the same whether or not there is such a user. Who is enabled and not banned, has a
-        password and has confirmed an address gets a mail, at most every 20 minutes: the link before stays.
+        The answer does not depend on the existence of the user. Enabled users with a password, a confirmed
+        address and no ban get a mail, at most every 20 minutes. An earlier link stays valid.
         """
         await self.part.request(body.user_name, context.address)
 
@@ -153,7 +153,7 @@ class OwnResetOptions(Endpoint[ForgottenPasswords], at="/api/auth/password-reset
     @public(name="getPasswordResetOptions", refuses=[LinkInvalid, RateLimited])
     @asks(example={"token": "uSQ3…"})
     async def on_post(self, context: RequestContext, body: LinkOrder) -> ResetOptions:
-        """Read which second factors the owner of a link has, and the options for a passkey."""
+        """Read the second factors of the owner of a link, and the options for a passkey."""
         return ResetOptions(**await self.part.options(body.token, context.address))
 
 
@@ -167,10 +167,11 @@ class OwnResetConfirmation(Endpoint[ForgottenPasswords], at="/api/auth/password-
         {"token": "uSQ3…", "password": "five wary herons", "method": "totp", "code": "287082"},
     )
     async def on_post(self, context: RequestContext, body: NewPasswordByLink) -> None:
-        """Set another password by a link, and end all sessions; none is opened.
+        """Set a new password by a link, and end all sessions; no session is opened.
 
-        Who has a second factor proves it too: without one it is refused as `second_factor_required`, with the
-        `methods`. A wrong one leaves the link, five end it. Bans and second factors stay as they are.
+        A user with a second factor must also prove it: otherwise the request is refused as
+        `second_factor_required`, with the `methods`. Five wrong proofs invalidate the link. Bans and second
+        factors stay.
         """
         answer = None if body.method is None else answer_in(body.method, body.code, body.credential)
         await self.part.confirm(body.token, body.password, answer, context.address, context.user_agent)
@@ -180,9 +181,9 @@ class OwnAddress(Endpoint[Addresses], at="/api/auth/address"):
     @public(name="confirmAddress", refuses=[LinkInvalid, RateLimited])
     @_by_link("confirm an address", {"token": "uSQ3…"})
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
-        """Confirm the address that a link was mailed to: it becomes the one for recovery.
+        """Confirm the address of a mailed link: it becomes the one for recovery.
 
-        An address that somebody else has set becomes it once the owner has agreed, in the profile.
+        An address set by another user also needs the owner's agreement, in the profile.
         """
         await self.part.confirm(body.token, context.address)
 
@@ -191,15 +192,15 @@ class AddressUndo(Endpoint[Addresses], at="/api/auth/address/undo"):
     @public(name="restoreAddress", refuses=[LinkInvalid, RateLimited])
     @_by_link("undo a change of an address", {"token": "uSQ3…"})
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
-        """Bring back the address that a link was mailed to, within a day after the change. Ends all sessions.
+        """Restore the address of a mailed link, within a day after the change; all sessions end.
 
-        It is the one for recovery again.
+        The address is again the one for recovery.
         """
         await self.part.undo(body.token, context.address)
 
 
 class Agreement(Schema):
-    """The address that is agreed to, and the current password; who has none proves a second factor before."""
+    """The address to agree to, and the current password; without one, prove a second factor before."""
 
     email: Annotated[str, Meta(max_length=254, examples=["heron@example.org"])]
     current_password: CurrentPassword | None = None
@@ -219,9 +220,9 @@ class OwnAgreement(Responders, at="/api/user/profile/email/agreement"):
         refuses_keys="sent again, it changes nothing more",
     )
     async def on_post(self, context: RequestContext, body: Agreement) -> None:
-        """Agree to the caller's own address, which somebody else may have set.
+        """Agree to the caller's own address, if another user has set it.
 
-        Once a link that was mailed to it was opened too, links for a forgotten password go there.
+        After a mailed link was opened too, links for a forgotten password go to this address.
         """
         client = {"address": context.address, "user_agent": context.user_agent}
         await self._own.prove(context.user, body.current_password, **client)
@@ -232,7 +233,7 @@ class OwnVerification(Endpoint[Addresses], at="/api/user/profile/email/verificat
     @login(name="requestOwnEmailVerification", refuses=[Conflict, MailNotConfigured, RateLimited])
     @writes("ask for a link to confirm the own address", "UPDATE", answers=202, refuses_keys=_NO_KEYS)
     async def on_post(self, context: RequestContext) -> None:
-        """Have a link mailed that confirms the caller's own address; at most ten an hour."""
+        """Request a link that confirms the caller's own address; at most ten in an hour."""
         await self.part.ask(context.user)
 
 
@@ -245,10 +246,10 @@ class UserVerification(Endpoint[Addresses], at="/api/user/{id}/email/verificatio
         refuses_keys="sent again, it changes nothing more",
     )
     async def on_post(self, context: RequestContext, id: int) -> None:
-        """Declare the address of a user confirmed; the user is told by mail.
+        """Declare the address of a user confirmed; the user gets a mail.
 
-        Links for a forgotten password go there from then on. Callers can't do it for users who hold more
-        permissions than they do, nor for themselves.
+        Links for a forgotten password go to this address from then on. Callers can't confirm addresses of
+        users with more permissions than their own, nor their own here.
         """
         await self.part.verify(context.user, id)
 
@@ -264,5 +265,5 @@ class SessionsByLink(Endpoint[SessionEnding], at="/api/auth/sessions/end"):
         refuses_keys="a link is good once",
     )
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
-        """End all sessions of the account whose owner was mailed the link. API keys stay."""
+        """End all sessions of an account by a mailed link; API keys stay."""
         await self.part.end(body.token, context.address)

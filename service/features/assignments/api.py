@@ -35,28 +35,29 @@ class Assignment(Schema, kw_only=True):
 
 
 class AssignmentOfUser(Assignment, kw_only=True):
-    """The same, with its `version`, which is its `ETag`, and how it has ended: null for what has not."""
+    """The same, with its `version`, which is its `ETag`, and its end; null for a current assignment."""
 
     version: Annotated[
         int, Meta(ge=0, examples=[1], description="Rises with each edit; 0 once it has ended.")
     ]
     end_time: Moment | None
-    ended_by: Annotated[str | None, Meta(description="Who has ended it; null at its own end.")]
-    how: Annotated[
-        How | None, Meta(description="`expired` at its `until`; `revoked` by somebody before that.")
-    ]
+    ended_by: Annotated[str | None, Meta(description="The user who ended it; null after an expiry.")]
+    how: Annotated[How | None, Meta(description="`expired` at its `until`; `revoked` by a user before.")]
 
 
 _GivenFrom = Annotated[
     datetime,
-    Meta(tz=True, description="When it begins; null or past: at once. It is decided now, and not anew then."),
+    Meta(
+        tz=True,
+        description="The start; null or a past time for an immediate start. The decision is made now.",
+    ),
 ]
-_GivenUntil = Annotated[datetime, Meta(tz=True, description="When it ends; null: never.")]
+_GivenUntil = Annotated[datetime, Meta(tz=True, description="The expiry; null for none.")]
 _Reason = Annotated[str, bounds_of(REASON), Meta(examples=["Stands in for kestrel"])]
 
 
 class AssignmentBody(Schema, kw_only=True):
-    """A role to assign, by its id or its code, and from when until when."""
+    """A role to assign, by its id or its code, with an optional start and end."""
 
     role_id: Id | None = None
     role_code: Annotated[str, Meta(max_length=64, examples=["auditor"])] | None = None
@@ -137,7 +138,7 @@ class UserRoles(AssignmentEndpoint, at="/api/user/{id}/roles"):
         idempotent=_answer,
     )
     async def on_post(self, context: RequestContext, body: AssignmentBody, id: int) -> AssignmentOfUser:
-        """Assign a role to a user, from when until when, with effect at these instants.
+        """Assign a role to a user, with an optional start and end.
 
         By the rules of an edit of the user: callers can't assign roles with permissions that they lack, or
         assign roles to themselves. A role may demand an end or a reason.
@@ -167,7 +168,7 @@ class OneUserRole(AssignmentEndpoint, at="/api/user/{id}/roles/{assignment_id}")
     ) -> AssignmentOfUser:
         """Change when an assignment of a role begins or ends, or its reason, by the rules of a new one.
 
-        What has begun can't begin later.
+        The start of a current assignment can't change.
         """
         match = unchanged(context)
         return _answer(

@@ -33,35 +33,31 @@ class Assignment(Struct, frozen=True, kw_only=True):
     user_name: Annotated[str, Meta(examples=["heron"])]
     role_id: Id
     role_code: Annotated[str, Meta(examples=["auditor"])]
-    valid_from: Annotated[
-        datetime | None, Meta(description="In force from here on; null: since it was made.")
-    ]
-    valid_until: Annotated[
-        datetime | None, Meta(description="No longer in force from here on; null: without an end.")
-    ]
+    valid_from: Annotated[datetime | None, Meta(description="The start; null for the time of creation.")]
+    valid_until: Annotated[datetime | None, Meta(description="The expiry; null for none.")]
     reason: Annotated[str | None, Meta(examples=["Stands in for kestrel"])]
-    source: Annotated[Source, Meta(description="Who has assigned it: `direct`, an administrator.")]
+    source: Annotated[Source, Meta(description="The source of the assignment; `direct` is an administrator.")]
     directory: Annotated[
-        str | None, Meta(examples=["entra"], description="The directory that has; null for other sources.")
+        str | None,
+        Meta(examples=["entra"], description="The directory of the assignment; null for other sources."),
     ]
     version: int
-    create_time: Annotated[
-        datetime | None, Meta(description="Null for one that a version without windows has made.")
-    ]
+    create_time: Annotated[datetime | None, Meta(description="Null for an assignment of an old version.")]
     created_by: Annotated[
         str | None,
         Meta(
             examples=["admin"],
-            description="Who has assigned it: the user name at that time, or `@operator`; null if unknown.",
+            description="The author of the assignment: the user name at that time, or `@operator`; null if "
+            "unknown.",
         ),
     ]
     access_request_id: Annotated[
         Id | None,
-        Meta(description="The request that has given it; null for other sources, and once it is deleted."),
+        Meta(description="The approved access request; null for other sources, and after its deletion."),
     ]
     approved_by: Annotated[
         Sequence[str],
-        Meta(examples=[["mira"]], description="Who has approved that request: the user names at that time."),
+        Meta(examples=[["mira"]], description="The approvers of that request: the user names at that time."),
     ]
     end_time: datetime | None = None
     ended_by: str | None = None

@@ -34,7 +34,7 @@ MAX_RECORDS: Final = 200
 
 
 class EnabledOrder(Schema):
-    """The records, and whether they are to be enabled."""
+    """The records and their new state."""
 
     ids: Annotated[
         list[Id],
@@ -44,14 +44,14 @@ class EnabledOrder(Schema):
 
 
 class BulkReport(Schema):
-    """How many records were changed, and how many were already as they should be."""
+    """The numbers of changed records and of records that already had the new value."""
 
     changed: Annotated[int, Meta(ge=0, examples=[2])]
     unchanged: Annotated[int, Meta(ge=0, examples=[0])]
 
 
 class PublishedBulkReport(BulkReport, kw_only=True):
-    """The same, and the revision of the policy from which it is in force."""
+    """The same, with the policy revision that has the change."""
 
     policy_revision: Revision
 
@@ -62,14 +62,14 @@ UserIds = Annotated[
 
 
 class StatusOfUsersOrder(Schema):
-    """The users, and the status that they are to have."""
+    """The users and their new status."""
 
     ids: UserIds
     status: Status
 
 
 class RoleOfUsersOrder(Schema):
-    """The users, and the role to give to them or to take from them."""
+    """The users, and the role to assign to them or to remove from them."""
 
     ids: UserIds
     role_id: Id
@@ -77,7 +77,7 @@ class RoleOfUsersOrder(Schema):
 
 
 class SessionsOfUsersOrder(Schema):
-    """The users whose sessions are to end."""
+    """The users whose sessions end."""
 
     ids: UserIds
 
@@ -132,7 +132,7 @@ class RoleOfUsers(Endpoint[BulkActs], at="/api/user/bulk/role"):
 class SessionsOfUsers(Endpoint[BulkActs], at="/api/user/bulk/end-sessions"):
     @_bulk("system:online:kick", "kickUsers", "kick many", "KICK", module="online", example={"ids": [2]})
     async def on_post(self, context: RequestContext, body: SessionsOfUsersOrder) -> BulkReport:
-        """End all sessions of many users, who hold no more permissions than the caller.
+        """End all sessions of many users with at most the caller's permissions.
 
         A refusal lists the users by their place in `ids`, as an import does. Users without a session are
         among the unchanged.

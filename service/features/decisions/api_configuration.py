@@ -28,8 +28,7 @@ class AccessConfiguration:
     async def on_get(self, _context: RequestContext) -> DecisionPointMetadata:
         """Read where the decision point of OpenID AuthZEN 1.0 answers.
 
-        404 unless the setting `server.public_url` says how clients reach it: the `Host` of a request is
-        chosen by the client.
+        404 without the setting `server.public_url`, since clients choose the `Host` of a request.
         """
         base = self._base
         if not base:

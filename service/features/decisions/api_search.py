@@ -44,7 +44,7 @@ class PageOfSearch(ProtocolSchema):
 
 
 class SubjectSearch(ProtocolSchema):
-    """A search for those who may perform the action on the resource."""
+    """A search for subjects that may perform the action on the resource."""
 
     subject: SubjectTarget
     action: ActionEntity
@@ -73,7 +73,7 @@ class ActionSearch(ProtocolSchema):
 
 
 class NextPage(ProtocolSchema):
-    """How many results this answer has and how many there are; `next_token` is "" at the end."""
+    """The numbers of results in this answer and in total; `next_token` is "" at the end."""
 
     next_token: str
     count: Annotated[int, Meta(ge=0)]
@@ -182,8 +182,7 @@ class AccessSubjects(_Searching, at="/access/v1/search/subject"):
     async def on_post(self, context: RequestContext, body: SubjectSearch) -> FoundSubjects:
         """Find the users who may perform an action on a resource.
 
-        The Subject Search API of OpenID AuthZEN 1.0. All of them, by user name; not those who are disabled or
-        banned.
+        The Subject Search API of OpenID AuthZEN 1.0. All enabled users without a ban, by user name.
         """
         kind = body.subject.type
         action = body.action.name
@@ -208,7 +207,7 @@ class AccessResources(_Searching, at="/access/v1/search/resource"):
     async def on_post(self, context: RequestContext, body: ResourceSearch) -> FoundResources:
         """Find the resources of a type on which a subject may perform an action.
 
-        The Resource Search API of OpenID AuthZEN 1.0. Routes are told as they are registered.
+        The Resource Search API of OpenID AuthZEN 1.0. Routes have their registered paths.
         """
         subject, action = body.subject.entity, body.action.name
         target = Resource(body.resource.type, "", named_service(body.resource.properties))

@@ -46,7 +46,7 @@ class ActionEntity(ProtocolSchema):
 
 
 class ResourceEntity(ProtocolSchema):
-    """What would be acted on (§5.2).
+    """The object of the action (§5.2).
 
     `type` is `route` with a path or a template as `id`, of the service that `properties.service` names;
     `permission` with a permission code; or anything else: then the permission code is `type:id:action`.
@@ -100,8 +100,8 @@ class Options(ProtocolSchema):
 class Evaluations(ProtocolSchema):
     """Several questions (§7.1).
 
-    Each has what it names itself, and the rest from the top level, whole entities only. Without questions it
-    is one itself. A question that is incomplete is denied in its place.
+    Each question takes missing entities, as a whole, from the top level. Without questions, the top level is
+    the question. An incomplete question is denied in its place.
     """
 
     subject: SubjectEntity | UnsetType = UNSET
@@ -129,9 +129,9 @@ class AccountOfKey(ProtocolSchema):
 
 
 class StepUp(ProtocolSchema, omit_defaults=True):
-    """What to ask of the person before asking again: a stronger or more recent authentication.
+    """The authentication to demand of the person before repeating the question: stronger or more recent.
 
-    `acrValues` and `maxAge` (seconds) are what the challenge to the person's client says (RFC 9470 §3).
+    `acrValues` and `maxAge` (seconds) are for the challenge to the person's client (RFC 9470 §3).
     """
 
     acr_values: Annotated[tuple[Acr, ...], Meta(examples=[["mfa", "phr"]])] = field(name="acrValues")
@@ -140,12 +140,12 @@ class StepUp(ProtocolSchema, omit_defaults=True):
 
 
 class DecisionContext(ProtocolSchema, omit_defaults=True):
-    """Why a decision is as it is.
+    """The reason of a decision.
 
-    `required` are the permission codes any one of which would have done. Callers with `system:policy:read`
-    are told, and service accounts about routes, as proxies are. Where the person has to authenticate more
-    strongly or again, all are told which words would do, and there is an obligation. `subject` is the account
-    of an API key that was allowed.
+    `required` are permission codes, any one of which would be enough. Callers with `system:policy:read` get
+    them, and service accounts for routes, as proxies do. If the person must authenticate again or more
+    strongly, every caller gets the sufficient words and an obligation. `subject` is the account of an allowed
+    API key.
     """
 
     reason: Annotated[str, Meta(examples=["not_held"])]

@@ -25,7 +25,7 @@ _MOST_CODES: Final = 500
 
 
 class MappedGroup(Schema):
-    """A group of the directory, by its exact name, and the codes of the roles that it gives."""
+    """A group of the directory, by its exact name, and the codes of its mapped roles."""
 
     group: Annotated[str, Meta(min_length=1, max_length=MAX_GROUP, examples=["Auditors"])]
     roles: Annotated[list[str], Meta(max_length=100, examples=[["auditor"]])]
@@ -57,13 +57,14 @@ class DirectoryBody(Schema, kw_only=True):
     mapping: _Mapping
     ceiling: _Ceiling
     enabled: Annotated[
-        bool, Meta(description="False cuts it off: it gives nothing, and nobody signs in.")
+        bool,
+        Meta(description="False disconnects the directory: it assigns no roles, and sign-ins are refused."),
     ] = True
 
 
 @shows(Directory, leave_out=("client_id", "waiting_after"))
 class DirectoryOfService(Schema, kw_only=True):
-    """A directory. Each edit increments `version`; a directory that is made anew begins with 1."""
+    """A directory. Each edit increments `version`; a new directory begins with 1."""
 
     name: DirectoryName
     kind: _DirectoryKind
@@ -96,7 +97,7 @@ class DirectoryEndpoint(Responders):
 class ListOfDirectories(DirectoryEndpoint, at="/api/directory/list"):
     @needs("system:directory:list", name="listDirectories")
     async def on_get(self, context: RequestContext) -> DirectoryList:
-        """List the directories, and what they may hand out."""
+        """List directories with their mapped roles and permission ceilings."""
         async with self.database.snapshot() as connection:
             stored = await directories.every(connection)
         return DirectoryList([_answer_of(each) for each in stored])
@@ -121,10 +122,10 @@ class OneDirectory(DirectoryEndpoint, at="/api/directory/{source}"):
     async def on_put(
         self, context: RequestContext, body: DirectoryBody, source: Source
     ) -> DirectoryOfService:
-        """Say which roles the groups of a directory give, and which permissions it may hand out at most.
+        """Set the roles of a directory's groups, and the ceiling of its permissions.
 
-        Callers must be able to grant every code of the ceiling, and of the one before. What the directory has
-        given and may not give any more ends.
+        Callers must be able to grant every code of the new and the old ceiling. Assignments from the
+        directory beyond the ceiling end.
         """
         values = await self._values(source, body)
         saved = await self.changes.put(context.write, source, values, _unchanged(context))
@@ -135,7 +136,7 @@ class OneDirectory(DirectoryEndpoint, at="/api/directory/{source}"):
     @needs("system:directory:update", name="deleteDirectory", refuses=[NotFound, PreconditionFailed])
     @writes("delete", "DELETE", dry_run=True)
     async def on_delete(self, context: RequestContext, source: Source) -> None:
-        """Delete a directory; all roles that it has given end, and its accounts are managed here again."""
+        """Delete a directory; all roles from it end, and its accounts are managed here again."""
         await self.changes.delete(context.write, source, _unchanged(context))
 
     async def _values(self, source: str, body: DirectoryBody) -> DirectoryValues:

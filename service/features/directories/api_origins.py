@@ -42,10 +42,10 @@ class OneOwnOrigin(Endpoint[SignInOrigins], at="/api/user/profile/origins/{sourc
     @login(name="deleteOwnOrigin", refuses=[NotFound, Conflict])
     @writes("unlink from a directory", "DELETE", module="auth")
     async def on_delete(self, context: RequestContext, source: _Source) -> None:
-        """Unlink the caller's account from a provider: nobody signs in to it there any more.
+        """Unlink the caller's account from a provider, which ends sign-ins by this provider.
 
-        It is demanded what is demanded of a change of second factors. What the directory has given ends, and
-        so do the other sessions that it opened. The last way to sign in stays.
+        The demands are those of a change of second factors. Roles from the directory and its other sessions
+        end. The last way to sign in can't be removed.
         """
         await self.part.unlink_own(context.write, source)
 
@@ -61,10 +61,10 @@ class OneUserOrigin(Endpoint[SignInOrigins], at="/api/user/{id}/origins/{source}
     @needs("system:user:factor", name="deleteUserOrigin", refuses=[NotFound, Conflict])
     @writes("unlink from a directory", "DELETE")
     async def on_delete(self, context: RequestContext, id: int, source: _Source) -> None:
-        """Unlink a user from a provider: nobody signs in to the account there any more.
+        """Unlink a user from a provider, which ends sign-ins by this provider.
 
-        What the directory has given ends, and so do the sessions that it opened. Callers can't unlink users
-        who hold more permissions than they do, nor themselves here.
+        Roles from the directory and its sessions end. Callers can't unlink users with more permissions than
+        their own, nor themselves here.
         """
         await self.part.unlink(context.write, id, source)
 

@@ -49,12 +49,12 @@ class Explain(Responders, at="/api/policy/explain"):
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
         """Explain how the policy decides a request, or a question about a permission code.
 
-        The policy in force, or a past revision with the model and endpoint lines of this node. A user's
-        current permissions and the current roles are used, those `at` an instant where one is named; tokens
-        issued earlier may have others. `origins` say by which roles a user holds a code, since when, until
-        when, why and by whose decision. A
-        `decisionId` alone explains a refusal of the operation log, or of the decision log in a file of this
-        node; that takes the right to `GET /api/operation-log/{id}` too, and 404 says that neither has it.
+        The policy is the one in force, or a past revision with the model and endpoint lines of this node. The
+        rights of the subject are the current ones, or those `at` a given instant; tokens issued earlier may
+        have others. `origins` are the roles that give a code, with start, end, reason and author of the
+        assignment. A `decisionId` alone explains a refusal of the operation log, or of the decision log in a
+        file of this node. This also needs the right to `GET /api/operation-log/{id}`; 404 if neither log has
+        the decision.
         """
         asking = None if is_by_id(body) else asked(body)
         context.policy = policy = self.live.current

@@ -30,8 +30,8 @@ class MatrixRole(Schema):
 class MatrixRequest(Schema):
     """A request, or an object behind its layer such as `request role auditor`, and the roles that pass it.
 
-    `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `assurance` are
-    the weakest words about authentication, any one of which is needed beside that.
+    `visitors`: everybody passes, logged in or not. `anyLogin`: every logged-in user passes. `assurance` are
+    the weakest words about authentication, any one of which is also needed.
     """
 
     object: Name
@@ -77,7 +77,7 @@ class RoleMatrix(PolicyQuestion, at="/api/policy/matrix"):
     async def on_get(self, context: RequestContext, query: MatrixQuery) -> Page[MatrixRequest]:
         """List requests by path and method, each with the roles that pass it.
 
-        Then who may ask for which role, and who approves.
+        The line decides who may request a role, or who approves.
         """
         context.policy = self._live.current
         async with self._concurrency.turn():
@@ -107,7 +107,7 @@ class RouteGuard(Schema):
 class Coverage(Schema):
     """All routes, and the enabled resources that match no request of any route.
 
-    `unrouted` are those of the page, `unroutedTotal` says how many there are.
+    `unrouted` are the resources of the page, `unroutedTotal` is the number of all.
     """
 
     revision: Revision

@@ -46,7 +46,7 @@ class WhatIfQuery(Schema):
         Annotated[
             str,
             Meta(min_length=1, max_length=1100, examples=["GET /api/user/{id}"]),
-            Meta(description="Method and path; before them the service, if it is another one."),
+            Meta(description="Method and path, after the name of the service if it is another one."),
         ]
         | None
     ) = None
@@ -55,7 +55,7 @@ class WhatIfQuery(Schema):
     assurance: (
         Annotated[
             Demand | Literal["none"],
-            Meta(description="What would be demanded of persons who send requests to the resource."),
+            Meta(description="The authentication to demand of persons who send requests to the resource."),
         ]
         | None
     ) = None
@@ -87,7 +87,7 @@ class WhatIfQuery(Schema):
 
 
 class ChangedDemand(Schema):
-    """What is demanded of who sends a request: the weakest words, any one of which is enough."""
+    """The demanded authentication of a request: the weakest words, any one of which is enough."""
 
     object: Name
     before: Words
@@ -95,10 +95,10 @@ class ChangedDemand(Schema):
 
 
 class WhatIfAnswer(Schema):
-    """Who would gain and who would lose what; nothing is changed.
+    """The gained and lost access of the preview; nothing is changed.
 
-    Of a user it is told as if the user may log in, also if the user is disabled or banned. `demands` are the
-    requests for which others would have authenticated strongly enough.
+    A disabled or banned user is treated as one who may log in. `demands` are the requests whose demanded
+    authentication would change.
     """
 
     gains: list[AccessChange]
@@ -133,7 +133,7 @@ class WhatIf(PolicyQuestion, at="/api/policy/what-if"):
     @needs("system:policy:read", name="previewRoleCodes")
     @example_parameters(role_code="auditor", without="system:user:list")
     async def on_get(self, context: RequestContext, query: WhatIfQuery) -> WhatIfAnswer:
-        """Tell who would gain and lose what if codes or roles were others; needs no right to change them.
+        """Preview the gained and lost access of changed codes or roles, without the right to change them.
 
         Asks what would be if a role gave other codes, if a user had other roles, or if other codes opened a
         resource.

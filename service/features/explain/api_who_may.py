@@ -66,7 +66,7 @@ Path = Annotated[
     Meta(max_length=2048, examples=["/api/user/1"]),
     Meta(description="The path of a request, or a template such as `/api/user/{id}` for any other value."),
 ]
-Users = Annotated[int, Meta(ge=0, examples=[3], description="Users who are neither disabled nor banned.")]
+Users = Annotated[int, Meta(ge=0, examples=[3], description="Enabled users without a ban.")]
 
 _FIRST: Final = ("code", "login", "nothing")
 """The order of requirements: access by the subject's own codes comes first."""
@@ -110,10 +110,10 @@ class WhoQuery(PageQuery, kw_only=True):
 
 
 class PassingRole(Schema):
-    """A role that is enough to pass, how many users have it, and the lines by which it passes.
+    """A role that passes alone, its number of users, and its deciding lines.
 
-    `endpoint` has no line for a request to another service: only the resource layer is asked. `asked` is the
-    layer of an object, which is asked alone: the others are null then.
+    For a request to another service, `endpoint` has no line: only the resource layer decides. `asked` is the
+    layer of an object; the other layers are then null.
     """
 
     role_code: RoleCode
@@ -124,22 +124,22 @@ class PassingRole(Schema):
 
 
 class PassingTogether(Schema):
-    """Roles that pass only together, and how many users have exactly these."""
+    """Roles that pass only together, and the number of users with exactly these roles."""
 
     roles: list[RoleCode]
     users: Users
 
 
 class Who(Schema, kw_only=True):
-    """Who passes a request, or an object of a layer: `items` are the roles that are enough, and no others.
+    """Access to a request, or to an object of a layer: `items` are the roles that pass alone.
 
-    `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in. `users` counts all
-    users who pass. `endpoint` is null if no route serves the request, and `registeredBy` names the other
-    services that have registered it: ask again with one of them as `service`. `others` are requests of the
-    same route that another resource decides. `asked` is the layer of an object; no request is asked about
-    then. Only persons count in the layers `request`, `approve` and `review`. `assurance` are the weakest
-    words about authentication, any one of which is needed beside the codes; nobody is left out who has not
-    authenticated so strongly.
+    `visitors`: everybody passes, logged in or not. `anyLogin`: every logged-in user passes. `users` counts
+    all users who pass. `endpoint` is null if no route serves the request, and `registeredBy` names the other
+    services that have registered it: repeat the question with one of them as `service`. `others` are requests
+    of the same route that another resource decides. `asked` is the layer of an object; a question about an
+    object has no request. Only persons count in the layers `request`, `approve` and `review`. `assurance` are
+    the weakest words about authentication, any one of which is needed beside the codes; it does not reduce
+    the listed users.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]
@@ -200,9 +200,10 @@ class WhoMay(PolicyQuestion, at="/api/policy/who"):
     @needs("system:policy:read", name="findRolesWithAccess", refuses=[RevisionUntrusted])
     @example_parameters(method="GET", path="/api/user/list")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
-        """List the roles that pass a request, with the lines and the held codes by which they pass.
+        """List the roles that pass a request, with the deciding lines and codes.
 
-        Or the roles that pass an object of a layer: such as who may ask for a role, and who approves.
+        With an object of a layer: the roles that pass this object, such as those that may request a role or
+        approve.
         """
         context.policy, ask = self._live.current, query.ask
         async with self._concurrency.turn():
@@ -214,7 +215,7 @@ class WhoMay(PolicyQuestion, at="/api/policy/who"):
 
 
 class PassingUser(Schema):
-    """A user who passes, with all roles of the user; the user is neither disabled nor banned."""
+    """An enabled user without a ban who passes, with all roles of the user."""
 
     id: Id
     user_name: Annotated[str, Meta(examples=["admin"])]
@@ -285,8 +286,8 @@ class WhatQuery(PageQuery):
 class Passed(Schema):
     """A request that the subject passes, or a code that it may grant, with the lines that allow it.
 
-    `needs` is what it takes: a `code` that the subject holds, a `login` alone, or `nothing`. `assurance` are
-    the weakest words about authentication, any one of which is needed beside that; null for a grant.
+    `needs` is the requirement: a held `code`, a `login` alone, or `nothing`. `assurance` are the weakest
+    words about authentication, any one of which is also needed; null for a grant.
     """
 
     kind: Kind
@@ -299,12 +300,12 @@ class Passed(Schema):
 
 
 class What(Schema, kw_only=True):
-    """All that a subject passes: requests by path and method, then codes to grant.
+    """The access of a subject: requests by path and method, then codes to grant.
 
-    What it passes by its codes comes first, then what every login passes, then what everybody does.
+    Requests allowed by codes come first, then those of every login, then public ones.
 
-    `keptOut` says that the user is disabled or banned: then the service serves no request, and there are no
-    items. `permissions` are the held codes.
+    `keptOut` is true for a disabled or banned user, whose requests are refused: there are no items.
+    `permissions` are the held codes.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]
@@ -362,7 +363,7 @@ class WhatMay(PolicyQuestion, at="/api/policy/what"):
 class OpenRequest(Schema):
     """A request that needs no role, and what it needs: a login, or nothing.
 
-    `assurance` are the weakest words about authentication, any one of which is needed beside that.
+    `assurance` are the weakest words about authentication, any one of which is also needed.
     """
 
     object: Name

@@ -30,26 +30,25 @@ from service.web.messages.schema import Id, Line, Moment, Schema
 
 @shows(CodeOrigin, leave_out=("code",))
 class Origin(Shown):
-    """A role, and its Button, from which a held code comes.
+    """The role and the Button that give a held code.
 
-    Of a user, it also says by which assignment the role is held: since when, until when, for which `reason`,
-    by which `source`, and who decided (`createdBy`); and which access request gave it, and who approved that.
-    Each assignment in force has an entry. These are null for a question about a role or about `permissions`,
-    where no end or reason was set, and where it is not known, since an older version has assigned the role.
+    For a user, it also has the assignment of the role: start, end, `reason`, `source`, author (`createdBy`),
+    access request and approvers. Each assignment in force has an entry. These members are null for a question
+    about a role or about `permissions`, for a missing end or reason, and for assignments of old versions.
     """
 
 
 class ExplainedCode(FiredCode):
-    """A held code that matches the deciding line, with the roles and Buttons from which it comes.
+    """A held code that matches the deciding line, with its roles and Buttons.
 
-    They are those of the user or the role; for a question about `permissions`, all that give the code.
+    They are those of the user or the role; for a question about `permissions`, all with the code.
     """
 
     origins: list[Origin]
 
 
 class OpeningButton(Schema):
-    """An enabled Button whose code would open the layer."""
+    """An enabled Button with a code that would open the layer."""
 
     id: Id
     title: Annotated[str, Meta(examples=["List and read roles"])]
@@ -71,7 +70,7 @@ class Opening(Schema):
 class Layer(Schema):
     """The answer of a layer, with all lines of its object and the one that decided.
 
-    `until` is the instant at which that one ends, if it does. Lines that have ended are no longer there.
+    `until` is the expiry of the deciding line; null for none. Expired lines are omitted.
     """
 
     layer: Annotated[str, Meta(examples=["endpoint"])]
@@ -90,10 +89,10 @@ class Layer(Schema):
 
 @shows(refusals.Refusal, leave_out=("decision_id", "subject", "request", "asked"), before="service")
 class FoundRefusal(Shown):
-    """The latest refusal with a decision's id, as a log has it.
+    """The latest log entry of a refusal with the id of the decision.
 
-    In the decision log are the codes that were held; in the operation log those that the user holds now are
-    explained. `method` and `path` are null where another service asked about no request.
+    The decision log has the codes held at that time; for the operation log, the current codes of the user are
+    explained. `method` and `path` are null if another service asked without a request.
     """
 
     service: Annotated[str, Meta(examples=["portcullis"])]
@@ -102,7 +101,7 @@ class FoundRefusal(Shown):
 
 
 class Assurance(Schema):
-    """Whether the caller has authenticated strongly enough, by the demands on the resource and the endpoint.
+    """The caller's authentication, compared with the demands of the resource and the endpoint.
 
     `satisfied` are the words that the caller satisfies. `endpoint` is null for a request to another service.
     """
@@ -116,15 +115,14 @@ class Assurance(Schema):
 class Explained(Schema):
     """The answer of the policy to a request or a question about a code.
 
-    `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
-    says that the user is disabled or banned: then the service serves no request, whatever the policy says, so
-    `allowed` is true for public routes alone.
-    `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
-    405), and `registeredBy` names the other services that have registered it. `assurance` says whether the
-    caller has proved strongly enough who it is. `grant` and `permission`
-    are the layers of questions about a code, and `asked` is that of a question about an object of a layer.
-    Layers that were not asked are null. `decisionMatches` says whether one of the layers has the `decisionId`
-    that was sent; null if none was. `refusal` is what was found by it alone.
+    `path` is the decoded path of the request, in which `{}` is any value of a template. `keptOut` is true for
+    a disabled or banned user: the service refuses such users whatever the policy allows, so `allowed` is true
+    for public routes only. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no
+    route serves it (404 or 405), and `registeredBy` names the other services that have registered it.
+    `assurance` compares the caller's authentication with the demands. `grant` and `permission` are the layers
+    of questions about a code, `asked` is the layer of a question about an object. Unused layers are null.
+    `decisionMatches` is true if a layer has the sent `decisionId`, and null without one. `refusal` is the
+    refusal found by a `decisionId` alone.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]

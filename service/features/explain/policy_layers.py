@@ -49,9 +49,9 @@ class FiredCode(Schema):
 
 
 class PassedLayer(Schema):
-    """The line by which a layer lets pass, and the held codes that match it; none for `@login`.
+    """The allowing line of a layer, and the held codes that match it; none for `@login`.
 
-    `until` is the instant at which the line ends, if it does: from then on it lets nobody pass.
+    `until` is the expiry of the line; null for none.
     """
 
     object: Name
@@ -62,7 +62,7 @@ class PassedLayer(Schema):
 
 
 class AskedLayer(Schema):
-    """The object that a layer decides about, all its lines, and the codes any one of which would do."""
+    """An object of a layer, all its lines, and the codes, any one of which is enough."""
 
     object: Name
     lines: list[Line]
@@ -80,9 +80,9 @@ WHOLE: Final = PartQuery()
 
 
 class DiffCaller(Schema):
-    """A caller who may exist, and the codes that the caller holds.
+    """A possible caller, with the held codes.
 
-    In the layer `assurance` it is the strongest word that the caller satisfies.
+    In the layer `assurance` the code is the strongest word that the caller satisfies.
     """
 
     logged_in: bool
@@ -90,11 +90,11 @@ class DiffCaller(Schema):
 
 
 class DifferingRequest(Schema):
-    """What two policies decide differently for some caller: a request, or an object of the named layer.
+    """A difference between two policies for some caller: a request, or an object of the named layer.
 
-    In the layer `assurance` it is a request for which one of them demands another authentication.
-    `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does. Both are null
-    for what one of them states and nobody passes: how many people must approve.
+    In the layer `assurance` it is a request with another demanded authentication. `gains` is a smallest
+    caller whom only `to` allows, `loses` a smallest caller whom only `from` allows. Both are null for
+    statements without callers: the numbers of approvals.
     """
 
     name: Annotated[str, Meta(examples=["GET /api/user/list"])]
@@ -107,7 +107,7 @@ class DifferingRequest(Schema):
 
 
 class AccessTotals(Schema):
-    """How many members the lists have on all pages."""
+    """The numbers of members of the lists on all pages."""
 
     gains: Total
     loses: Total
@@ -115,9 +115,9 @@ class AccessTotals(Schema):
 
 
 class Access(Schema):
-    """Who gains and loses what: by the current roles and users, and for every possible caller.
+    """Gained and lost access: of the current roles and users, and of every possible caller.
 
-    `callers` also has what no current role would notice. `totals` has the length of each whole list.
+    `callers` also has differences that affect no current role. `totals` has the length of each whole list.
     """
 
     gains: list[AccessChange]

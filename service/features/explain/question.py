@@ -33,17 +33,16 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Question(Schema):
-    """A question to the policy: a subject, and what it asks for; of a past revision, if one is named.
+    """A question to the policy, or to a past revision: a subject and a requested object.
 
-    The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks
-    for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission
-    code to hand out or to act on; for a `permission`: the code that another service asks about; or for an
-    `object` of any `layer`. The subject is supposed to be logged in with a password, at a time that is not
-    known, or to be a service account; `assurance` is another word that it satisfies, with all weaker ones.
-    With `at` all is asked as of that instant, past or future; a `revision` and a `decisionId` have their own.
-    A past `decisionId` names its revision, and the answer says whether it decided
-    the same question. Alone, it is looked up in the logs: what it has refused is explained, and `refusal`
-    says whose request that was.
+    The subject is a user by name, a role, or a holder of `permissions`; without any of these, a visitor. The
+    object is a request by `method` and `path`, to another `service` if given; a `grant`, the permission code
+    to assign; a `permission`, the code in a question of another service; or an `object` of any `layer`. The
+    subject counts as logged in with a password, at an unknown time, or as a service account; `assurance` is
+    another satisfied word, which includes all weaker ones. `at` is the instant of the question, past or
+    future; a `revision` and a `decisionId` have their own instants. A past `decisionId` determines the
+    revision, and the answer shows if it decided the same question. Alone, it is looked up in the logs: the
+    answer explains the refusal, and `refusal` has the user and the request.
     """
 
     method: Method | None = None

@@ -142,8 +142,8 @@ class FileLink(Endpoint[PublicLinks], at="/api/file/{id}/public-link"):
     async def on_post(self, context: RequestContext, body: LinkBody, id: int) -> Link:
         """Create a public link to a file.
 
-        Anyone with the link can download the file without a login until it expires. It replaces the former
-        link of the file.
+        Anyone with the link can download the file without a login, until the link expires. The former link of
+        the file is replaced.
         """
         return Link.of(await self.part.make(id, body.expires_in))
 

@@ -33,12 +33,12 @@ _EXAMPLE: Final[dict[str, Any]] = {
 
 
 class FollowRenewal(ProtocolSchema):
-    """What a follower has, and what it wants to have: see the explanation of decisions beside services.
+    """The state of a follower and its requests: see the explanation of decisions beside services.
 
     `position` is that of the last answer. `names` is the key of the digests of user names, 16 to 64 bytes in
-    base64url. The answer may wait for `wait` seconds until there is something new. `lease` says for how many
-    seconds from the sending of this renewal the follower decides by the answer. Who only looks, and `decides`
-    nothing by it, is not listed. `instance` is a random text of the process: several may have one name.
+    base64url. The answer may wait up to `wait` seconds for changes. For `lease` seconds from the sending of
+    this renewal, the follower decides by the answer. A follower without `decides` only reads, and is not
+    listed. `instance` is a random text of the process: several may have the same name.
     """
 
     follower: FollowerName
@@ -83,7 +83,7 @@ class Follow(Responders, at="/access/v1/follow"):
     async def on_post(self, context: RequestContext, body: FollowRenewal) -> Stream:
         """Read what changed about services, and prolong the lease of a follower.
 
-        Only for service accounts. One that is bound to a service follows that one alone.
+        Only for service accounts. An account bound to a service can follow only this service.
         """
         if context.policy is None:
             raise Unavailable("No policy has been loaded yet")
@@ -99,9 +99,9 @@ class Follow(Responders, at="/access/v1/follow"):
 
 @shows(FollowerFacts, leave_out=("snapshot", "seen", "lease", "revoked", "instance"), before="seen_time")
 class PolicyFollower(Schema):
-    """A follower: `revision` and `rights` are what it had when it asked last, `seen_time`.
+    """A follower; `revision` and `rights` are those of its last renewal, at `seen_time`.
 
-    Until `lease_time` it may decide by that. `rights` is a number such that it has all transactions below it.
+    Until `lease_time` it may decide by them. It has all transactions below `rights`.
     """
 
     seen_time: Moment
@@ -110,7 +110,7 @@ class PolicyFollower(Schema):
 
 
 class FollowerList(Schema):
-    """Who follows, by account and name: each process with a lease, or else the last that had the name."""
+    """The followers by account and name: each process with a lease, or the last process of the name."""
 
     revision: int
     followers: list[PolicyFollower]
@@ -122,7 +122,7 @@ class Followers(Responders, at="/api/policy/followers"):
 
     @needs("system:policy:read", name="listFollowers")
     async def on_get(self, context: RequestContext) -> FollowerList:
-        """List who decides beside other services: by which revision, and until when."""
+        """List followers: the decision points beside other services, with their revision and lease."""
         now = self._hub.now()
         followers = [
             PolicyFollower.of(

@@ -38,7 +38,7 @@ class KeyRecord(Struct, array_like=True, frozen=True):
 
 
 class RoleRecord(Struct, array_like=True, frozen=True):
-    """The permission codes that a role gives now."""
+    """The current permission codes of a role."""
 
     id: int
     codes: tuple[str, ...]
@@ -75,7 +75,7 @@ Record: TypeAlias = KeyRecord | RoleRecord | UserRecord
 class Checked(Struct, array_like=True, frozen=True):
     """The digest of all records behind ``after`` up to ``last``, each a noun and an id; None for the end.
 
-    It is that of what the follower has once it has taken the answer.
+    It is the digest after the follower has applied the answer.
     """
 
     after: tuple[str, int]
@@ -124,13 +124,13 @@ class Account(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True, omit_defaults=True):
-    """What a follower lacks, as of a moment after its renewal arrived.
+    """The changes that a follower lacks, as of a moment after its renewal arrived.
 
-    ``reset``: it forgets what it has. ``more``: this is not all of it, and it decides by what it has until it
-    has taken the last part. ``time`` is the hub's, in seconds since the epoch. ``digest`` is that of all
-    lines that the follower has then; ``checked`` is about a part of the rights, another one each time.
-    ``rights`` and ``snapshot`` say which transactions it has then.
-    ``whole_since`` comes with all revocations that are kept: since when, in milliseconds.
+    ``reset``: the follower discards its data. ``more``: further parts follow, and the follower uses its
+    former data until the last part. ``time`` is the time of the hub, in seconds since the epoch. ``digest``
+    is that of all lines of the follower after this answer; ``checked`` covers another part of the rights each
+    time. ``rights`` and ``snapshot`` are the transactions of the follower after this answer.
+    ``whole_since`` comes with all kept revocations: the time of the oldest, in milliseconds.
     """
 
     nonce: str

@@ -76,7 +76,7 @@ def list_of(view: LogView) -> type[LogEndpoint]:
     on_get.__doc__ = f"""List {view.entries}, the latest first.
 
         Follow `nextCursor` to read any number of entries. Entries logged meanwhile cause no duplicates and no
-        omissions. To follow the log as it grows, ask again with `followCursor` as `after`, and so on.
+        omissions. To follow the growing log, repeat the request with `followCursor` as `after`.
         """
     on_get.__annotations__ |= {"query": _extended(view.query, _PAGED), "return": view.page}
     mark = needs(f"system:{view.name}:list", name=f"list{_words(view)}s")

@@ -32,8 +32,8 @@ After = Annotated[
     str,
     Meta(
         max_length=64,
-        description="The `followCursor` of an earlier answer: what was written since, in that order. "
-        "`page` and `sort` are then ignored.",
+        description="The `followCursor` of an earlier answer: returns later entries, in the order of writing."
+        " `page` and `sort` are ignored.",
     ),
 ]
 Limit = Annotated[
@@ -64,8 +64,8 @@ class TimePage(Schema, Generic[T]):
     """One page of a long list, and the cursor of the next page, null at the end.
 
     `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null,
-    since entries are not counted again. `followCursor` is for `after`: with it, what is written later can be
-    read. A page by `nextCursor` has none.
+    since entries are not counted again. `followCursor` is the value of `after` for reading later entries. A
+    page by `nextCursor` has none.
     """
 
     items: list[T]

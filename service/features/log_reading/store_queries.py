@@ -53,14 +53,14 @@ def _statuses(ranges: Collection[tuple[int, int]]) -> Conditions:
 
 _Targets = Annotated[list[str], Meta(examples=[["role:auditor"]], description="The records it was about.")]
 _ChangeCount = Annotated[
-    int, Meta(ge=1, examples=[2], description="How many fields it has changed; `changes` may have fewer.")
+    int, Meta(ge=1, examples=[2], description="The number of changed fields; `changes` may have fewer.")
 ]
 _Repetitions = Annotated[
     int,
     Meta(ge=1, examples=[12]),
     Meta(
-        description="How many refused reads this entry stands for: those that followed another one within a "
-        "minute, of which it tells the first. `null` for an entry of one call."
+        description="The number of refused reads within a minute that this entry summarizes; it describes the"
+        " first. `null` for an entry of one call."
     ),
 ]
 
@@ -91,9 +91,7 @@ class Operation(Struct, frozen=True):
     targets: _Targets | None
     change_count: _ChangeCount | None
     trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
-    dry_run: Annotated[
-        bool, Meta(description="Whether it only asked what it would change: nothing was saved.")
-    ]
+    dry_run: Annotated[bool, Meta(description="True for a dry run: nothing was saved.")]
     repetitions: _Repetitions | None
 
 

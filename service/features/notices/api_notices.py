@@ -17,14 +17,14 @@ from service.web.messages.schema import SEVERAL, Id, Moment, Page, PageQuery, Sc
 
 
 class NoticeFacts(Schema, omit_defaults=True):
-    """What a notice tells beside its kind.
+    """The details of a notice.
 
     `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`,
     `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment;
-    `until` is the end of a ban too; `email` is the address that is used from then on. `role` ends in about
-    so many `days`, by the assignment with that id. `request` is the id of an access request, of `account` or
-    of the reader; `state` is how it has ended. `device` is that of a session. `made` is the account that
-    somebody got whom the provider `name` calls by the taken name `account`.
+    `until` is also the end of a ban; `email` is the new address. `role` ends in about `days` days, with the
+    assignment of that id. `request` is the id of an access request by `account` or the reader; `state` is its
+    final state. `device` is that of a session. `made` is the account created for a person whom the provider
+    `name` knows by the name `account`, which was in use.
     """
 
     factor: Annotated[str, Meta(examples=["totp"])] | None = None
@@ -48,10 +48,10 @@ class NoticeFacts(Schema, omit_defaults=True):
 
 @shows(notices.Notice, leave_out=("user_id",))
 class Notice(Schema):
-    """Something that has happened to the caller's account.
+    """An event of the caller's account.
 
-    Of an act of the caller it has the client; `actedBy` is `self`. Of an act of somebody else it has the
-    `requestId`, by which administrators find it in the operation log.
+    For an act of the caller, `actedBy` is `self`, and the notice has the client. For an act of another user
+    it has the `requestId`, by which administrators find the act in the operation log.
     """
 
     id: Id
@@ -59,7 +59,7 @@ class Notice(Schema):
 
 
 class NoticePage(Page[Notice]):
-    """A page of notices; `unread` is how many are not marked as read, on all pages."""
+    """A page of notices; `unread` is the number of unread notices on all pages."""
 
     unread: Annotated[int, Meta(ge=0, examples=[2])]
 
@@ -73,7 +73,7 @@ class ReadNotices(Schema):
 class OwnNotices(Endpoint[Database], at="/api/user/profile/notices"):
     @login(name="listOwnNotices")
     async def on_get(self, context: RequestContext, query: PageQuery) -> NoticePage:
-        """List what has happened to the caller's account, the latest first, for 180 days."""
+        """List the events of the caller's account in the last 180 days, the latest first."""
         user_id = context.user.user_id
         async with self.part.snapshot() as connection:
             listed = await notices.page(connection, user_id, page=query.page, size=query.size)
@@ -99,10 +99,10 @@ class OwnReadNotices(Endpoint[Database], at="/api/user/profile/notices/read"):
 
 @shows(mail.ListedMail)
 class MailEntry(Schema):
-    """A mail: whom it is for, and how far it has come; neither its text nor the link in it.
+    """A mail with its recipient and its state, without its text and link.
 
-    `userId` is the account that it is about. `nextTime` is when a waiting one is tried next, `fault` why the
-    last attempt failed: the command of SMTP, and the codes of the answer.
+    `userId` is the account of the recipient. `nextTime` is the next attempt of a waiting mail. `fault` is the
+    reason of the last failure: the SMTP command, and the codes of the answer.
     """
 
 

@@ -44,7 +44,7 @@ class Notice(NewNotice, frozen=True, kw_only=True):
 
     id: int
     create_time: datetime
-    read_time: Annotated[datetime | None, Meta(description="Null until it is marked as read.")]
+    read_time: Annotated[datetime | None, Meta(description="The time of reading; null for an unread notice.")]
 
 
 class Told(Struct, frozen=True):

@@ -24,7 +24,7 @@ class ProviderLinkOrder(Schema):
 
 
 class ProviderStepUp(ProviderLinkOrder):
-    """How strongly to authenticate at the provider, and how many seconds ago at most."""
+    """The demanded authentication at the provider, and its maximum age in seconds."""
 
     acr: Annotated[Acr, Meta(description="What the session is to rest on then.")] = "pwd"
     max_age: Annotated[int, Meta(ge=0, le=86_400, examples=[300])] = 300
@@ -69,10 +69,10 @@ class AccountLink(_ForCaller, at="/api/auth/oidc/{provider}/link"):
     async def on_post(
         self, context: RequestContext, body: ProviderLinkOrder, provider: ProviderName
     ) -> SignInPlace:
-        """Begin to link the caller's account with one of a provider; the answer says where to sign in there.
+        """Begin to link the caller's account with one of a provider; the answer has the sign-in URL.
 
-        It is demanded what is demanded of a new second factor, and the login at the provider must be recent
-        too. The sign-in that follows opens a new session.
+        The demands are those of a new second factor. The login at the provider must be recent too. The
+        sign-in opens a new session.
         """
         return await self.lead(context, body, provider, "link")
 
@@ -85,7 +85,7 @@ class StepUpAtProvider(_ForCaller, at="/api/auth/oidc/{provider}/step-up"):
     async def on_post(
         self, context: RequestContext, body: ProviderStepUp, provider: ProviderName
     ) -> SignInPlace:
-        """Begin to prove again, or more strongly, who the caller is; the answer says where, at the provider.
+        """Begin to authenticate again or more strongly at a provider; the answer has the sign-in URL.
 
         The sign-in that follows opens a session in the place of the caller's.
         """
@@ -103,9 +103,9 @@ class AccountHandover(Endpoint[Handover], at="/api/auth/oidc/{provider}/accounts
         answers=204,
     )
     async def on_post(self, context: RequestContext, body: HandoverOrder, provider: ProviderName) -> None:
-        """Link the account of somebody with a subject of a provider: who signs in there as that gets in.
+        """Link an account with a subject of a provider, which allows sign-ins by this subject.
 
-        The person is told. Callers can't do it for users who hold more permissions than they do, nor for
-        themselves. With `allow_password = false` the password of the account opens no session any more.
+        The owner gets a mail. Callers can't link users with more permissions than their own, nor themselves.
+        With `allow_password = false`, the password of the account becomes useless for logins.
         """
         await self.part.hand_over(context.write, provider, body.user_name, body.subject)

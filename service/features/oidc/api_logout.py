@@ -22,7 +22,7 @@ _MOST_PARAMETERS: Final = 20
 
 
 class LogoutPlace(Schema):
-    """Where the browser goes to log out at the provider too; null where there is nothing to do."""
+    """The logout URL of the provider; null if no logout is needed there."""
 
     url: Annotated[str | None, Meta(examples=["https://login.example.com/logout"])]
 
@@ -49,7 +49,7 @@ class BackChannelLogout(Endpoint[ProviderLogout], at="/api/auth/oidc/{provider}/
     )
     @takes_form(LogoutForm, answers=LoggedOut, refuses=OAuthError, statuses=(400,))
     async def on_post(self, context: RequestContext, provider: ProviderName) -> Document:
-        """End the sessions of a sign-in, as the provider says (OpenID Connect Back-Channel Logout 1.0).
+        """End the sessions of a sign-in, at the provider's request (OpenID Connect Back-Channel Logout 1.0).
 
         The answer has no envelope.
         """
@@ -78,7 +78,7 @@ class LogoutAtProvider(Responders, at="/api/auth/oidc/logout"):
     @login(name="logOutAtProvider", refuses=[Conflict])
     @writes("log out here and at the provider", "LOGOUT", keeps="params")
     async def on_post(self, context: RequestContext) -> LogoutPlace:
-        """End the session of the request; the answer says where the browser logs out at the provider."""
+        """End the session of the request; the answer has the provider's logout URL."""
         url = await self._logout.end_session_url(context.user, f"{self._public_url}/")
         await self._sessions.log_out(context.user)
         self._cookies.clear(context)

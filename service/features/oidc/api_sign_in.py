@@ -137,12 +137,12 @@ class SignInCallback(InBrowser, at="/api/auth/oidc/{provider}/callback"):
     @in_browser
     @sends(HTML)
     async def on_get(self, context: RequestContext, query: CallbackQuery, provider: ProviderName) -> Stream:
-        """Take the browser back from the provider, and lead it on.
+        """Receive the browser from the provider, and redirect it.
 
-        A front end gets a `code` in the query of `next`, for `POST /api/auth/oidc/token`. With cookies the
-        session is open, and a page of this service leads on, so that strict cookies are sent; who needs a
-        second factor of this service is led to where the console asks for it. A refusal is a page too, unless
-        the client accepts JSON.
+        A front end gets a `code` in the query of `next`, for `POST /api/auth/oidc/token`. In cookie mode the
+        session is open, and a page of this service redirects, so that strict cookies are sent. Users who need
+        a second factor of this service are redirected to the console's page for it. A refusal is a page too,
+        unless the client accepts JSON.
         """
         returned = await self._sign_in.returned(
             provider,
@@ -175,9 +175,9 @@ class SignInToken(Responders, at="/api/auth/oidc/token"):
         example={"code": "n4Qp…", "verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"},
     )
     async def on_post(self, context: RequestContext, body: CodeOrder) -> TokenPair:
-        """Get the tokens of a new session for the code that a sign-in has led back with.
+        """Exchange the code of a sign-in for the tokens of a new session.
 
-        The code works once, for 60 seconds, and with the verifier whose challenge began the sign-in.
+        The code is valid once, for 60 seconds, with the verifier of the challenge that began the sign-in.
         """
         self._cookies.check_source(context.request)
         pair = await self._sign_in.redeem(body.code, body.verifier, context.address, context.user_agent)

@@ -35,10 +35,11 @@ class UserOfFinding(Schema):
 
 
 class CheckFinding(Schema):
-    """What one check has found.
+    """The finding of a check.
 
-    `ok`; `warning`: it works, and may do harm; `fault`: it does not work, or is a security hole; `unknown`:
-    it could not be checked. `remedy` says what to do, and `users` are the accounts that `message` names.
+    `state` is `ok`, `warning` (works, but may do harm), `fault` (does not work, or is a security hole) or
+    `unknown` (the check was impossible). `remedy` is the recommended action, and `users` are the accounts in
+    `message`.
     """
 
     check: Annotated[str, Meta(examples=["clocks"])]
@@ -59,10 +60,10 @@ class SystemFindings(Schema):
 class SystemFindingList(Endpoint[LatestFindings], at="/api/system/findings"):
     @needs("system:doctor:read", name="listFindings", refuses=[Unavailable])
     async def on_get(self, context: RequestContext) -> SystemFindings:
-        """List what is wrong with the installation, or may soon be, as `portcullis doctor` does.
+        """List the findings about the installation, as `portcullis doctor` does.
 
-        The checks are made by the node that answers, and given again for 15 seconds. Messages that name paths
-        or addresses of the node are left out.
+        The answering node makes the checks, and reuses their results for 15 seconds. Messages with paths or
+        addresses of the node are omitted.
         """
         examined = await self.part.read()
         return SystemFindings(
@@ -87,12 +88,12 @@ def _shown(name: str, finding: Finding) -> CheckFinding:
 
 @shows(store_first_steps.FirstSteps)
 class FirstSteps(Schema):
-    """Which of the first steps have been taken, from what is stored.
+    """The first steps already taken, derived from the stored data.
 
-    `password`: the first administrator has another password than that of the first start, or another name.
-    `role`, `user`, `resource`: there is one that no start has brought. `backup`: one was made, or others make
-    backups (`database.backup_days` is 0). `isNew` for a week after the first start: what is still missing
-    then is told by the findings.
+    `password`: the first administrator has a new password or another name. `role`, `user`, `resource`: at
+    least one was created after the first start. `backup`: a backup was made, or others make backups
+    (`database.backup_days` is 0). `isNew` is true for a week after the first start; later, findings name
+    missing steps.
     """
 
     is_new: Annotated[bool, Meta(examples=[True])]
@@ -106,7 +107,7 @@ class SystemFirstSteps(Responders, at="/api/system/first-steps"):
 
     @needs("system:doctor:read", name="getFirstSteps")
     async def on_get(self, context: RequestContext) -> FirstSteps:
-        """Read what is still as the first start has left it, and has to be done."""
+        """Read the open tasks after a first start."""
         async with self._database.transaction() as connection:
             taken = await first_steps(connection)
             began = await oldest_user(connection)

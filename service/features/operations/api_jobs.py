@@ -28,11 +28,11 @@ class JobRun(Shown):
 
 @shows(jobs.StoredJob, leave_out=("job_name", "due_in"), before="runs")
 class JobState(Shown):
-    """A job, when it is due, and its last runs, the newest first.
+    """A job with its due time and its last runs, the newest first.
 
-    `interval` is in seconds, null for a job that only runs when somebody asks for it. A run that takes longer
-    than `within` seconds is stopped. `requestedBy` asked for the run that is due. `failing` says that the
-    last finished run has failed.
+    `interval` is in seconds, null for a job that only runs on request. A run is stopped after `within`
+    seconds. `requestedBy` is the user who requested the due run. `failing` is true if the last finished run
+    failed.
     """
 
     name: JobName
@@ -106,7 +106,7 @@ class RunOfJob(JobEndpoint, at="/api/jobs/{name}/run"):
 
 
 class Pause(Schema):
-    """Whether a job is paused."""
+    """The new state of a job."""
 
     paused: bool
 
@@ -117,7 +117,7 @@ class PausedJob(JobEndpoint, at="/api/jobs/{name}/paused"):
     async def on_put(self, context: RequestContext, name: JobName, body: Pause) -> JobState:
         """Pause a job, or let it run by its schedule again.
 
-        A run that is under way goes on. A paused job still runs when somebody asks for it.
+        A current run continues. Requested runs of a paused job still take place.
         """
         job = self._named(name)
         async with self._database.transaction() as connection:

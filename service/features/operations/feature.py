@@ -8,8 +8,8 @@ FEATURE = Feature(
     needs=("embedded", "files", "policy_history", "second_factors"),
     paths=("/api/jobs", "/api/system"),
     tags={
-        "jobs": "What the service does by itself, and how it ended.",
-        "system": "What is wrong with the installation, or may soon be.",
+        "jobs": "Jobs of the service, and the results of their runs.",
+        "system": "Findings about the installation: faults and warnings.",
     },
     commands=(
         FeatureCommands(

@@ -27,9 +27,9 @@ class Restore(Endpoint[PolicyRestore], at="/api/policy/revisions/{revision}/rest
     async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
         """Bring back the shared lines of a past revision, as a new one.
 
-        Resources, bindings and Buttons are edited, all or none, and callers need the rights for each edit.
-        `cannotReturn` of a 409 names what can't return. `If-Match` may name the revision in force (`"12"`),
-        such as that of a dry run: 412 when there is a newer one.
+        All edits of resources, bindings and Buttons are made, or none. Callers need the rights for each edit.
+        `cannotReturn` of a 409 names the edits that are impossible. `If-Match` may name the revision in force
+        (`"12"`), such as that of a dry run: 412 for an outdated one.
         """
         done = await self.part.restore(
             context.write, revision, lambda newest: require_match(context, version_tag(newest))

@@ -48,7 +48,7 @@ Count = Annotated[int, Meta(ge=0, examples=[2])]
 
 
 class SignOff(Schema, kw_only=True):
-    """That somebody has looked at a revision, and what they noted."""
+    """A sign-off of a revision: its author, title and note."""
 
     revision: Revision
     title: Annotated[str, Meta(examples=["reviewed 2026-Q4"])]
@@ -85,13 +85,11 @@ def _published(revision: PolicyRevision, judgement: Judgement) -> PublishedRevis
     )
 
 
-Truncated = Annotated[
-    bool, Meta(description="Whether there are lines after those of this page; ask for the next one.")
-]
+Truncated = Annotated[bool, Meta(description="True if a next page has more lines.")]
 
 
 class ListedRevision(PublishedRevision, kw_only=True):
-    """A revision on the time axis, with who has signed it off."""
+    """A revision on the time axis, with its sign-offs."""
 
     sign_offs: list[SignOff]
 
@@ -108,13 +106,13 @@ class RevisionChanges(ListedRevision, kw_only=True):
 
 
 class ShownRevision(RevisionChanges, kw_only=True):
-    """The same, for somebody who may sign it off."""
+    """The same, with details for callers who may sign it off."""
 
     same_person: Annotated[
         str | None,
         Meta(
-            description="Why the caller does not count as another person than who made its changes, and may "
-            "not sign it off; null if they do."
+            description="The reason that the caller counts as an author of its changes, and may not sign it "
+            "off; null without one."
         ),
     ]
 
@@ -139,7 +137,9 @@ class DiffQuery(LinesQuery, kw_only=True):
 
     from_: FirstRevision = field(name="from")
     to: FirstRevision
-    access: Annotated[bool, Meta(description="Answer too who gains and loses what.")] = False
+    access: Annotated[
+        bool, Meta(description="Also return the gained and lost access of users and roles.")
+    ] = False
     access_size: (
         Annotated[
             int,
@@ -265,7 +265,7 @@ class Diff(Responders, at="/api/policy/diff"):
 
     @needs("system:policy:read", name="compareRevisions", refuses=[RevisionUntrusted])
     async def on_get(self, context: RequestContext, query: DiffQuery) -> PolicyDiff:
-        """Compare the stored policies of two revisions of the policy, and what they decide.
+        """Compare the stored policies of two revisions, and their decisions.
 
         With the model and the endpoint lines of this node, and the current roles and users.
         """

@@ -71,7 +71,7 @@ class PlanReport(Schema):
 
 
 class AppliedReport(Schema):
-    """What was changed, and the policy revision from which it is in force."""
+    """What was changed, and the policy revision that has the change."""
 
     edits: list[ReportedEdit]
     left: list[ReportedObject]

@@ -35,10 +35,10 @@ _Days = Annotated[int, Meta(ge=1, le=3650, examples=[90])]
 
 
 class ReviewScope(Schema, kw_only=True, omit_defaults=True):
-    """Which assignments a review asks about: those that meet all that is given.
+    """The assignments of a review: those that meet all given conditions.
 
-    Of these roles, of these users, of roles that give one of `codes` or open a resource of one of `services`,
-    without an end, without use for so many days.
+    The conditions are roles, users, roles with one of `codes` or with access to a resource of one of
+    `services`, no end, and no use for a number of days.
     """
 
     role_ids: _Ids | None = None
@@ -52,7 +52,7 @@ class ReviewScope(Schema, kw_only=True, omit_defaults=True):
 
 
 class Reviewers(Schema, kw_only=True, omit_defaults=True):
-    """Who decides: holders of `code`, or of `system:review:decide` without one; only `userIds`, if given."""
+    """The reviewers: holders of `code`, by default `system:review:decide`; only `userIds`, if given."""
 
     user_ids: _Ids | None = None
     code: _Code | None = None
@@ -71,7 +71,7 @@ class ReviewBody(Schema, kw_only=True):
 
 @shows(Progress)
 class ReviewProgress(Schema):
-    """How many items a review has, and how many of them are decided, settled, and findings."""
+    """The numbers of all items, decided items, settled items and findings of a review."""
 
 
 @shows(
@@ -81,7 +81,7 @@ class ReviewProgress(Schema):
     policy_revision="revision",
 )
 class Review(Schema, kw_only=True):
-    """A review. While it is `closing`, `progress` says how many items are settled; then it is `closed`."""
+    """A review. While it is `closing`, `progress` has the number of settled items; then it is `closed`."""
 
     id: Id
     progress: ReviewProgress
@@ -95,11 +95,12 @@ class Review(Schema, kw_only=True):
     valid_until="assignedUntil",
 )
 class ReviewItem(Schema, kw_only=True):
-    """An assignment as it was when the review began, what was decided about it, and what became of it.
+    """An assignment as it was at the beginning of the review, with its decision and outcome.
 
-    `opens` are the codes of its role, `statements` the invariants that name it, `ground` is why `proposal` is
-    proposed. With a `finding`, silence never revokes it. A decision without a reviewer is that of the rule
-    for silence; `decisionIds` are the answers that let the reviewer decide. `outcomeReason` says why not.
+    `opens` are the codes of its role, `statements` the invariants that name it, `ground` is the reason of the
+    `proposal`. An item with a `finding` is never revoked by silence. A decision without a reviewer is that of
+    the rule for silence; `decisionIds` are the policy decisions that allowed the reviewer. `outcomeReason` is
+    the reason of a failed outcome.
     """
 
     id: Id
@@ -115,7 +116,7 @@ class ReviewItem(Schema, kw_only=True):
 
 
 class ItemDecisionBody(Schema, kw_only=True):
-    """What somebody decides; only `shorten` takes `until`, which is before the end of the assignment."""
+    """A decision; only `shorten` takes `until`, which is before the end of the assignment."""
 
     decision: Verdict
     until: Annotated[datetime, Meta(tz=True)] | None = None
@@ -211,11 +212,11 @@ class NewReview(ReviewEndpoint, at="/api/review"):
         refuses_keys="the same review can be begun twice: each asks anew",
     )
     async def on_post(self, context: RequestContext, body: ReviewBody) -> Review:
-        """Begin a review: ask whether assignments are still needed, as they are now.
+        """Begin a review of the current assignments.
 
-        The caller must be able to grant all that the users and roles of it hold, since it can be taken away.
-        The first review with a code publishes the line by which its holders decide.
-        A dry run answers in `progress` how many items it would have, and how many of them as findings.
+        The caller must be able to grant all permissions of the reviewed users and roles, since the review can
+        remove them. The first review with a code publishes the line for its holders. A dry run returns in
+        `progress` the numbers of items and findings.
         """
         given = body.given()
         given |= {name: msgspec.to_builtins(given[name]) for name in ("scope", "reviewers")}
@@ -227,7 +228,7 @@ class NewReview(ReviewEndpoint, at="/api/review"):
 class OneReview(ReviewEndpoint, at="/api/review/{id}"):
     @login(name="getReview", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> Review:
-        """Read a review that the caller may see, with how far it is."""
+        """Read a review that the caller may see, with its progress."""
         return await self.shown(id, self.visible(context))
 
 
@@ -237,7 +238,7 @@ class ClosedReview(ReviewEndpoint, at="/api/review/{id}/close"):
     async def on_post(self, context: RequestContext, id: int) -> Review:
         """Close an own review before its deadline: decisions are applied, and the rule for silence.
 
-        Of many items, the rest is settled by a job: the review is `closing` until then.
+        In a large review, a job settles the remaining items: until then the review is `closing`.
         """
         visible = None if context.decide(REVIEW, CLOSE_OTHERS).allowed else self.visible(context)
         await self.changes.close(context.write, id, visible)
@@ -272,10 +273,10 @@ class DecisionAboutItem(ReviewEndpoint, at="/api/review/{id}/item/{item_id}/deci
     async def on_post(
         self, context: RequestContext, body: ItemDecisionBody, id: int, item_id: int
     ) -> ReviewItem:
-        """Keep, shorten or revoke an assignment of somebody else; nobody decides about their own.
+        """Keep, shorten or revoke an assignment of another person; reviewers can't decide about their own.
 
-        The line of the code of the review decides who may.
-        Where the review applies decisions at once, the assignment is gone on every node with the answer.
+        The line for the code of the review names the reviewers. If the review applies decisions at once, a
+        revoked assignment has ended on every node before the answer.
         """
         visible = self.visible(context)
         saved = await self.changes.decide(context.write, id, item_id, body.given(), visible)
@@ -296,8 +297,8 @@ class ReviewEvidence(Responders, at="/api/review/{id}/evidence"):
     async def on_get(self, context: RequestContext, id: int) -> Stream:
         """Export a review as an archive for an auditor: JSON, CSV, a page to print, and entries of the log.
 
-        Callers who may list the operation log also get the entries between those of the review and the end
-        of their day, by which the archive leads to a head of the log that the auditor keeps.
+        Callers who may list the operation log also get the log entries up to the end of that day. With them,
+        the archive can be verified against a log head kept by the auditor.
         """
         connected = context.may("GET /api/operation-log/list")
         maker = maker_of(self._settings, self._changes.now(), context.user.user_name, connected=connected)

@@ -31,7 +31,7 @@ _DEMAND: Final = f"p, {ASSURANCE}, "
 
 
 class SignOffBody(Schema, kw_only=True):
-    """What the revision was looked at for, and what was noted."""
+    """The title and note of a sign-off."""
 
     title: Annotated[str, bounds_of(SHORT_LINE), Meta(examples=["reviewed 2026-Q4"])]
     note: Annotated[str, bounds_of(REASON), Meta(examples=["Two findings, both accepted"])] | None = None
@@ -48,8 +48,8 @@ class RevisionSignOff(Responders, at="/api/policy/revisions/{revision}/sign-off"
     async def on_post(self, context: RequestContext, body: SignOffBody, revision: Id) -> SignOff:
         """Sign a revision off: say that the caller has looked at it.
 
-        It must be as it was published. Nobody signs off changes of their own: those since the last earlier
-        revision that was signed off. A sign-off is kept for ever, and is on the time axis.
+        The revision must be unchanged since its publication. The changes since the last sign-off must not be
+        the caller's own. A sign-off is kept for ever, and is on the time axis.
         """
         texts = (("title", SHORT_LINE, body.title), ("note", REASON, body.note or ""))
         if faults := [(name, fault) for name, rule, text in texts if (fault := rule(text))]:
@@ -84,7 +84,7 @@ class ChangesQuery(LinesQuery, kw_only=True):
 
 
 class ChangedGrant(Schema):
-    """A code that a role has begun to give, or ceased to."""
+    """A code added to a role or removed from it."""
 
     change: Literal["given", "taken"]
     at: Moment
@@ -94,14 +94,14 @@ class ChangedGrant(Schema):
 
 @shows(sign_offs.ChangedAssignment, valid_from="from", valid_until="until")
 class ChangedAssignment(Shown, kw_only=True):
-    """An assignment that was given, edited or ended."""
+    """A created, edited or ended assignment."""
 
 
 class PolicyChanges(Schema, kw_only=True):
-    """What has changed since a revision, to `to`: lines, codes of roles, assignments, demands.
+    """The changes from a revision to `to`: lines, codes of roles, assignments, demands.
 
-    `signOff` is the caller's last one, from which it counts; null where the query names a revision. Grants
-    and assignments count from `sinceTime`: that of the sign-off, or of the revision.
+    `signOff` is the caller's last one, where the comparison begins; null if the query names a revision.
+    Grants and assignments count from `sinceTime`, the time of the sign-off or the revision.
     """
 
     since: Revision
@@ -124,7 +124,7 @@ class ChangesSince(Responders, at="/api/policy/changes"):
 
     @needs("system:policy:read", name="getPolicyChanges", refuses=[RevisionUntrusted])
     async def on_get(self, context: RequestContext, query: ChangesQuery) -> PolicyChanges:
-        """Read what has changed since the caller's last sign-off, or since a revision: in one place."""
+        """Read all changes since the caller's last sign-off, or since a revision."""
         async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
             mine = await sign_offs.last_of(connection, context.user.user_id) if query.since is None else None
             if mine is None and query.since is None:

@@ -41,7 +41,7 @@ class UnusedQuery(PageQuery):
 
 
 class UnusedAssignment(Schema):
-    """An assignment that its user has not needed; `reason` and `source` say why it is there."""
+    """An unused assignment, with its `reason` and `source`."""
 
     id: Id
     user_id: Id
@@ -57,7 +57,7 @@ class UnusedAssignment(Schema):
 
 @shows(GivenCode)
 class UnusedCode(Shown):
-    """A code that a role gives since `beginTime` and that none of its holders has needed."""
+    """A code that a role has since `beginTime`, unused by all its users."""
 
 
 @shows(UnusedKey)
@@ -67,22 +67,22 @@ class UnusedApiKey(Shown):
 
 @shows(unused.SmallerRole)
 class SmallerRole(Shown):
-    """A role, and `proposed`: codes by which all decisions would have been as they were.
+    """A role, and `proposed`: codes that would have given the same decisions.
 
-    None of these can be left out. To see what the change would do, send them as `permissions` to
-    `PUT /api/role/{id}/permissions?dryRun=true`. `recent` are those that the role has not given for the whole
-    time; they stay.
+    Each of these codes is needed. To preview the change, send them as `permissions` to
+    `PUT /api/role/{id}/permissions?dryRun=true`. `recent` are codes that the role has had for a part of the
+    time only; they stay.
     """
 
 
 class UnusedRights(Schema):
-    """What was not used from the day `since` on, by UTC, and existed before it: in the last `days` days.
+    """Rights from before the day `since` (UTC) without use since then, in the last `days` days.
 
-    `recordedSince` is since when uses are recorded. Where that is later than what was asked for, `since` is
-    the first day that was watched whole, and `days` are fewer. Until there is one, `observed` is false, and
-    the lists are empty. `checkedBy` says whether `roles` follow from all decisions of the time, which the
-    decision log has kept and which were made again (`replay`), or from the codes that were needed (`use`).
-    `reviewScope` is what `POST /api/review` takes as `scope` of a review of all these `assignments`.
+    `recordedSince` is the beginning of the records of use. If it is later than the requested time, `since` is
+    the first completely recorded day, and `days` are fewer. Before the first such day, `observed` is false,
+    and the lists are empty. `checkedBy` is the basis of `roles`: `replay` of all decisions in the decision
+    log, or recorded `use` of codes. `reviewScope` is the `scope` for `POST /api/review`, for a review of all
+    these `assignments`.
     """
 
     since: date
@@ -133,10 +133,10 @@ class UnusedOfPolicy(PolicyQuestion, at="/api/policy/unused"):
 
     @needs("system:policy:read", name="getUnusedRights")
     async def on_get(self, context: RequestContext, query: UnusedQuery) -> UnusedRights:
-        """List assignments, codes of roles and API keys that nobody has needed, and smaller roles.
+        """List unused assignments, codes of roles and API keys, and smaller roles.
 
-        Needed is the code of the line that has allowed. It counts for each role of the user that gives it, so
-        that of two roles with one code neither is unused.
+        A code is used if its line allowed a request. The use counts for each role of the user that gives the
+        code: of two roles with the same code, neither is unused.
         """
         policy = context.policy = self._live.current
         async with self._concurrency.turn():

@@ -17,7 +17,7 @@ FEATURE = Feature(
         "/api/policy/changes",
         "/api/policy/revisions/{revision}/sign-off",
     ),
-    tags={"review": "Whether assignments are still needed, who says so, and what is taken away."},
+    tags={"review": "Reviews of assignments: items, decisions and revocations."},
     pages=(
         FeaturePage(
             "review",

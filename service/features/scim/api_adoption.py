@@ -20,10 +20,10 @@ class AccountsOfDirectory(Endpoint[Adoptions], at="/api/directory/{source}/accou
     @needs("system:user:reset-password", name="assignAccountToDirectory", refuses=[NotFound, Conflict])
     @writes("hand over to a directory", "UPDATE", module="user", example={"userName": "nobody"}, answers=204)
     async def on_post(self, context: RequestContext, body: AdoptionOrder, source: Source) -> None:
-        """Let a directory that provisions by SCIM manage the account of somebody, as if it had created it.
+        """Let a SCIM directory manage an existing account, as if it had created the account.
 
-        For accounts that were here before, and those of a directory that was deleted and made anew. The
-        person is told. Callers can't do it for users who hold more permissions than they do, nor for
-        themselves; 409 for users who hold more than the ceiling of the directory.
+        For accounts from before the directory, or from a deleted directory of the same name. The owner gets a
+        mail. Callers can't hand over users with more permissions than their own, nor themselves. 409 for
+        users with permissions beyond the ceiling of the directory.
         """
         await self.part.adopt(context.write, source, body.user_name)

@@ -58,9 +58,7 @@ GROUPS: Final = ScimKind(
 
 class ListOfScimGroups(ScimEndpoint[ScimGroups], at="/scim/v2/Groups"):
     on_get = GROUPS.lists("List the groups that the caller has provisioned, by id unless sorted.")
-    on_post = GROUPS.creates(
-        "Create a group; its members get the roles that the directory gives for its name."
-    )
+    on_post = GROUPS.creates("Create a group; its members get the roles mapped to its name.")
 
 
 class SearchForScimGroups(ScimEndpoint[ScimGroups], at="/scim/v2/Groups/.search"):
@@ -70,7 +68,7 @@ class SearchForScimGroups(ScimEndpoint[ScimGroups], at="/scim/v2/Groups/.search"
 class OneScimGroup(ScimEndpoint[ScimGroups], at="/scim/v2/Groups/{id}"):
     on_get = GROUPS.reads("Read a group that the caller has provisioned.")
     on_put = GROUPS.replaces(
-        "Replace a group and its members; who loses the group loses its roles with the next request."
+        "Replace a group and its members; removed members lose its roles with their next request."
     )
     on_patch = GROUPS.patches("Patch a group: the edit is that of a replacement by the result.")
     on_delete = GROUPS.deletes("Delete a group; its members lose its roles.")

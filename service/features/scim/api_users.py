@@ -78,8 +78,8 @@ class ListOfScimUsers(ScimEndpoint[ScimUsers], at="/scim/v2/Users"):
     on_post = USERS.creates(
         """Create an account, without a password.
 
-        A name that anybody has is refused with `uniqueness`, but for a user whom the caller has deleted, who
-        comes back. A `password` is refused.
+        A name in use is refused with `uniqueness`. The name of a user deleted by the caller restores that
+        user. A `password` is refused.
         """
     )
 
@@ -91,13 +91,13 @@ class SearchForScimUsers(ScimEndpoint[ScimUsers], at="/scim/v2/Users/.search"):
 class OneScimUser(ScimEndpoint[ScimUsers], at="/scim/v2/Users/{id}"):
     on_get = USERS.reads("Read a user whom the caller has provisioned.")
     on_put = USERS.replaces(
-        """Replace a user; what is not there is taken away, and `active` false disables the account.
+        """Replace a user; omitted attributes are removed, and `active` false disables the account.
 
-        Without `active` the account stays enabled or disabled as it is. Who holds more than the directory may
-        hand out is disabled all the same, and not edited otherwise.
+        Without `active` the account keeps its status. For a user with permissions beyond the ceiling of the
+        directory, only disabling is possible.
         """
     )
     on_patch = USERS.patches("Patch a user: the edit is that of a replacement by the result.")
     on_delete = USERS.deletes(
-        "Disable an account, and show it no more. Nothing of it is deleted: its name stays taken."
+        "Disable an account and hide it from the directory; its data stay, and its name stays in use."
     )

@@ -308,7 +308,7 @@ class ScimListQuery(ScimGetQuery):
     sort_by: Annotated[str, Meta(description="An attribute.", examples=["userName"])] | None = None
     sort_order: Literal["ascending", "descending"] = "ascending"
     start_index: Annotated[Number, Meta(description="The place of the first, from 1.")] = 1
-    count: Annotated[Number, Meta(description=f"How many at most; never more than {MAX_PAGE}.")] = 100
+    count: Annotated[Number, Meta(description=f"The largest number of results, at most {MAX_PAGE}.")] = 100
 
     @property
     def place(self) -> tuple[int, int]:
@@ -317,7 +317,7 @@ class ScimListQuery(ScimGetQuery):
 
 
 class ScimSearch(ScimBodySchema):
-    """What is searched for (RFC 7644 §3.4.3): the query of a list, in a body."""
+    """A search (RFC 7644 §3.4.3): the query of a list, in a body."""
 
     attributes: ScimNames | None = None
     excluded_attributes: ScimNames | None = None

@@ -23,7 +23,8 @@ RecoveryCodes = Annotated[
     list[str],
     Meta(
         examples=[["K3XWQ2-7LPMAZ-RT4EYB-5UJHNC"]],
-        description="Ten codes, each of which replaces the second factor once. They are shown this once.",
+        description="Ten codes, each valid once in place of the second factor. They are shown only in this "
+        "answer.",
     ),
 ]
 CreationOptions = Annotated[
@@ -70,13 +71,13 @@ class AppCode(Schema):
 
 
 class FirstCodes(Schema):
-    """The recovery codes that come with the first factor; null for a further one."""
+    """The recovery codes for the first factor; null for a further one."""
 
     recovery_codes: RecoveryCodes | None
 
 
 class NewCodes(Schema):
-    """New recovery codes; those before are gone."""
+    """New recovery codes; earlier ones are invalid."""
 
     recovery_codes: RecoveryCodes
 
@@ -96,7 +97,7 @@ class PasskeyOrder(Schema):
 
 
 class NewPasskey(SecondFactorOfUser, kw_only=True):
-    """A new passkey; with the first factor come recovery codes, else `recoveryCodes` is null."""
+    """A new passkey; `recoveryCodes` come with the first factor, and are null for a further one."""
 
     recovery_codes: RecoveryCodes | None
 
@@ -132,7 +133,8 @@ class Apps(Endpoint[OwnFactors], at="/api/user/profile/factors/totp"):
     async def on_post(self, context: RequestContext, body: AppOrder) -> NewApp:
         """Begin to enrol an authenticator app: the answer has its secret.
 
-        It is a second factor once its code is confirmed. One app at a time can be waiting for that.
+        The app is a second factor after its code is confirmed. Only one app at a time can wait for
+        confirmation.
         """
         app = await self.part.begin_app(context.user, body.name)
         return NewApp(app.id, app.secret, app.uri, _qr_code(app.uri))
@@ -148,7 +150,7 @@ class AppConfirmation(Endpoint[OwnFactors], at="/api/user/profile/factors/totp/{
         refuses_keys=_SECRETS,
     )
     async def on_post(self, context: RequestContext, id: int, body: AppCode) -> FirstCodes:
-        """Confirm an authenticator app by its code: from now on it is a second factor."""
+        """Confirm an authenticator app by its code, which makes it a second factor."""
         return FirstCodes(await self.part.confirm_app(context.user, id, body.code))
 
 
@@ -180,23 +182,23 @@ class OwnRecoveryCodes(Endpoint[OwnFactors], at="/api/user/profile/factors/recov
     @login(name="createOwnRecoveryCodes", refuses=[Conflict])
     @writes("make recovery codes", "UPDATE", keeps="params", refuses_keys=_SECRETS)
     async def on_post(self, context: RequestContext) -> NewCodes:
-        """Make ten new recovery codes for somebody with a second factor. Those before work no more."""
+        """Make ten new recovery codes for a caller with a second factor; earlier codes become invalid."""
         return NewCodes(await self.part.new_codes(context.user))
 
 
 class FactorsOfUser(Endpoint[FactorReset], at="/api/user/{id}/factors"):
     @needs("system:user:factor", name="listUserFactors", refuses=[NotFound, Conflict])
     async def on_get(self, context: RequestContext, id: int) -> SecondFactors:
-        """List the second factors of another user, who holds no more permissions than the caller."""
+        """List the second factors of another user with at most the caller's permissions."""
         return _listed(await self.part.factors_of(context.user, id))
 
     @needs("system:user:factor", name="resetUserFactors", refuses=[NotFound, Conflict])
     @writes("reset second factors", "DELETE")
     async def on_delete(self, context: RequestContext, id: int) -> None:
-        """Remove all second factors of a user who has lost them.
+        """Remove all second factors of a user, such as after a loss.
 
-        Ends all sessions of the user, who then logs in with the password alone. Callers can't reset the
-        factors of users who hold more permissions than they do, nor their own.
+        Ends all sessions of the user, who then logs in with the password alone. Callers can't reset their own
+        factors, nor those of users with more permissions than their own.
         """
         await self.part.reset(context.user, id)
 

@@ -48,7 +48,7 @@ class FirstStep(Schema):
 
 
 class SecondFactorOptions(Schema):
-    """The methods by which a challenge can be answered; `publicKey` is null without a passkey."""
+    """The methods for answering a challenge; `publicKey` is null without a passkey."""
 
     methods: list[Literal["totp", "recovery_code", "passkey"]]
     public_key: PublicKey | None
@@ -71,7 +71,7 @@ class PasskeyLoginOptions(Schema):
 
 
 class StepUpOptions(Schema):
-    """The methods by which the caller can step up; `publicKey` is null without a passkey."""
+    """The methods for a step-up of the caller; `publicKey` is null without a passkey."""
 
     methods: list[Literal["password", "totp", "recovery_code", "passkey"]]
     public_key: PublicKey | None
@@ -79,7 +79,7 @@ class StepUpOptions(Schema):
 
 
 class StepUpOrder(Schema):
-    """A proof of who the caller is: the password of somebody without a second factor, or a second factor."""
+    """A proof of the caller's identity: a second factor, or the password of a caller without one."""
 
     method: Literal["password", "totp", "recovery_code", "passkey"]
     password: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
@@ -100,8 +100,8 @@ class LoginSecondFactor(Responders, at="/api/auth/login/second-factor"):
     async def on_post(self, context: RequestContext, body: SecondFactor) -> TokenPair:
         """Complete a login with a second factor.
 
-        A login with the right password of somebody who has a second factor is answered 401
-        `second_factor_required`, with the challenge. It is open for five minutes and five answers.
+        For a user with a second factor, a login with the right password is answered 401
+        `second_factor_required` with a challenge. The challenge is valid for five minutes and five answers.
         """
         self._cookies.check_source(context.request)
         pair = await self._attempts.second_step(
@@ -117,9 +117,10 @@ class LoginSecondFactorOptions(Endpoint[FactorLogins], at="/api/auth/login/secon
     @public(name="getSecondFactorOptions", refuses=[LoginFailed, RateLimited])
     @asks(example={"challenge": "uSQ3…"})
     async def on_post(self, context: RequestContext, body: FirstStep) -> SecondFactorOptions:
-        """Read how a challenge can be answered, for a page that knows nothing but the challenge.
+        """Read the possible proofs of a challenge, for a page that has only the challenge.
 
-        So does the page to which a browser comes back from a provider. It counts as one of the five answers.
+        A page needs this after the browser returns from a provider. The request counts as one of the five
+        answers.
         """
         return SecondFactorOptions(**await self.part.options(body.challenge, context.address))
 
@@ -160,7 +161,7 @@ class OwnStepUpOptions(Endpoint[StepUp], at="/api/auth/step-up/options"):
     @login(name="getStepUpOptions", refuses=[Conflict])
     @asks()
     async def on_post(self, context: RequestContext) -> StepUpOptions:
-        """Begin a step-up: read the methods by which the caller can, and the options for a passkey."""
+        """Begin a step-up: read the caller's methods, and the options for a passkey."""
         return StepUpOptions(**await self.part.options(context.user))
 
 
@@ -184,10 +185,10 @@ class OwnStepUp(Responders, at="/api/auth/step-up"):
     )
     @opens_session("step up", example={"method": "totp", "code": "287082"})
     async def on_post(self, context: RequestContext, body: StepUpOrder) -> TokenPair:
-        """Prove again, or more strongly, who the caller is: the answer has new tokens of the same session.
+        """Authenticate again or more strongly; the answer has new tokens of the same session.
 
-        Their claims `acr`, `amr` and `auth_time` tell of this proof. A user with a second factor proves that;
-        a password alone is then refused as `second_factor_required`. The refresh token before is spent.
+        The claims `acr`, `amr` and `auth_time` describe this proof. A user with a second factor must prove
+        it: a password alone is refused as `second_factor_required`. The former refresh token is spent.
         """
         pair = await self._proved(context, body)
         await self._refresh.hand_out(pair, context.request.is_gone)

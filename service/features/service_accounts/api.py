@@ -48,9 +48,9 @@ class KeysOfUser(Schema):
 
 
 class KeyOrder(Schema):
-    """A key to make. Without `expiresIn` it does not expire, without `scopes` it is not limited.
+    """A new key. Without `expiresIn` it does not expire; without `scopes` it is not limited.
 
-    With an empty list of `scopes` it opens nothing that needs a login.
+    With an empty list of `scopes` it gives access to public operations only.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=64, examples=["nightly job"])]

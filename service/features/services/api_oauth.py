@@ -49,7 +49,7 @@ class IntrospectionForm(ProtocolSchema):
 
 
 class TokenState(ProtocolSchema):
-    """What a token is worth now (RFC 7662 §2.2); of one that is not active it says nothing else."""
+    """The state of a token (RFC 7662 §2.2); for inactive tokens only `active`."""
 
     active: bool
     scope: Scope | UnsetType = UNSET
@@ -61,9 +61,9 @@ class TokenState(ProtocolSchema):
     sub: Annotated[str, Meta(description="The login id.")] | UnsetType = UNSET
     aud: str | UnsetType = UNSET
     iss: str | UnsetType = UNSET
-    acr: Annotated[Acr, Meta(description="How strongly the person has authenticated.")] | UnsetType = UNSET
+    acr: Annotated[Acr, Meta(description="The authentication context of the person.")] | UnsetType = UNSET
     auth_time: (
-        Annotated[int, Meta(description="When the proof was given that `acr` rests on; seconds since 1970.")]
+        Annotated[int, Meta(description="The time of the proof for `acr`, in seconds since 1970.")]
         | UnsetType
     ) = UNSET
 
@@ -117,7 +117,7 @@ class Introspect(Endpoint[Introspection], at="/oauth/introspect"):
     @by_client
     @takes_form(IntrospectionForm, answers=TokenState, refuses=OAuthError, statuses=(400,))
     async def on_post(self, context: RequestContext) -> Document:
-        """Read whether a token is active, and what it may do now (RFC 7662).
+        """Read the state and the current permissions of a token (RFC 7662).
 
         Malformed, unknown and expired tokens are not active. The answer has no envelope. The caller sends an
         access token or an API key after `Bearer`, or an API key by HTTP Basic.

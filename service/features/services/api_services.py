@@ -32,7 +32,7 @@ class Service(Schema):
 
 
 class SavedService(Service, kw_only=True):
-    """The saved service, and the policy revision from which it is in force."""
+    """The saved service, and the policy revision that has the change."""
 
     policy_revision: Revision
 
@@ -79,7 +79,7 @@ SERVICE: Final = RecordKind(
 class ServiceList(RecordEndpoint[Changes], at="/api/service/list"):
     on_get = SERVICE.lists(
         ServiceQuery,
-        "List other services: those whose resources the caller may list.",
+        "List other services whose resources the caller may list.",
         "system:service:list",
         "system:service:resources",
     )
@@ -103,7 +103,7 @@ class OneService(RecordEndpoint[Changes], at="/api/service/{id}"):
         ServiceReplacement,
         """Replace the values of a service.
 
-        How its router reads paths decides which resource gets a request: callers who change that must hold a
+        The settings of the router decide which resource gets a request. To change them, callers must hold a
         code of each bound resource.
         """,
         "system:service:update",
@@ -125,9 +125,7 @@ class OneService(RecordEndpoint[Changes], at="/api/service/{id}"):
     )
 
 
-OpenTo = Annotated[
-    openings.OpenTo, Meta(description="`@login`: everybody who is logged in. `@anyone`: everybody.")
-]
+OpenTo = Annotated[openings.OpenTo, Meta(description="`@login`: every logged-in user. `@anyone`: everybody.")]
 
 
 OpeningEnd = Annotated[
@@ -142,7 +140,7 @@ OpeningEnd = Annotated[
 
 
 class ServiceOpening(Schema):
-    """A rule of public access: `object` is a resource of the service, or what is not registered there."""
+    """A rule of public access: `object` is a resource of the service, or its unregistered requests."""
 
     id: Id
     service: ServiceName
@@ -154,13 +152,13 @@ class ServiceOpening(Schema):
 
 
 class SavedServiceOpening(ServiceOpening):
-    """The saved rule of public access, and the policy revision from which it is in force."""
+    """The saved rule of public access, and the policy revision that has the change."""
 
     policy_revision: Revision
 
 
 class OpeningBody(Schema, kw_only=True):
-    """What to give public access to: a resource, or, without `resourceId`, what is not registered there."""
+    """The object of public access: a resource, or, without `resourceId`, all unregistered requests."""
 
     service: ServiceName
     resource_id: Id | None = None
@@ -202,7 +200,7 @@ class OpeningList(RecordEndpoint[Changes], at="/api/opening/list"):
 class Openings(RecordEndpoint[Changes], at="/api/opening"):
     on_post = OPENING.creates(
         OpeningBody,
-        """Give public access to a resource of another service, or to what is not registered there.
+        """Give public access to a resource of another service, or to its unregistered requests.
 
         Callers must hold one code of a bound resource.
         """,
@@ -217,7 +215,8 @@ class OneOpening(RecordEndpoint[Changes], at="/api/opening/{id}"):
         "Read a rule of public access.", "system:resource:list", "system:service:resources"
     )
     on_delete = OPENING.deletes(
-        "Delete a rule of public access: from then on bound Buttons decide, or nobody passes.",
+        "Delete a rule of public access: bound Buttons decide from then on; without any, the "
+        "access is closed.",
         "system:resource:open",
         "system:service:resources",
     )

@@ -70,10 +70,9 @@ class UserTableImport(Endpoint[UserImport], at="/api/user/import"):
     ) -> table_files.ImportReport:
         """Create and edit users from a table, all of them or none.
 
-        Users are identified by name, in any case. Callers can't edit users who hold more permissions than
-        they do, or give roles with permissions that they lack. A new person without a password is disabled;
-        passwords of existing users can't be set here. Every row that can't be saved is listed with its
-        number.
+        Users are identified by name, in any case. Callers can't edit users with more permissions than their
+        own, or assign roles with permissions that they lack. A new person without a password is disabled;
+        passwords of existing users can't be set here. A refusal lists each faulty row with its number.
         """
         rows = table_files.table_rows(body.users, body.numbers, name="user_name", codes="roles")
         done = await self.part.run(context.user, rows, dry_run=query.dry_run)
@@ -121,9 +120,9 @@ class RoleTableImport(Endpoint[RoleImport], at="/api/role/import"):
     ) -> table_files.ImportReport:
         """Create and edit roles from a table, all of them or none.
 
-        Roles are identified by code. Callers can't edit roles with permissions that they lack, or give such
-        permissions. Every row that can't be saved is listed with its number. Menus are not in the table: a
-        role keeps its Menus, and gets those above its new Buttons.
+        Roles are identified by code. Callers can't edit roles with permissions that they lack, or add such
+        permissions. A refusal lists each faulty row with its number. Menus are not in the table: a role keeps
+        its Menus, and gets those above its new Buttons.
         """
         rows = table_files.table_rows(body.roles, body.numbers, name="role_code", codes="permissions")
         done = await self.part.run(context.user, rows, dry_run=query.dry_run)

@@ -79,7 +79,7 @@ class ImportedRow(Schema):
 
 
 class ImportReport(Schema):
-    """What was done or, with `dryRun`, would be done. `rows` omits unchanged records."""
+    """The made edits, or with `dryRun` the planned ones. `rows` omits unchanged records."""
 
     dry_run: bool
     created: int

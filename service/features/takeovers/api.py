@@ -12,9 +12,9 @@ from service.web.messages.schema import Schema
 
 @shows(TakeoverRecord)
 class Takeover(Schema, kw_only=True):
-    """That the user of another account made the account, or could get to act as its owner, by `act`.
+    """An act by the user of another account, who made the account or could have used it as its owner.
 
-    It counts in requests, reviews and sign-offs until `until`.
+    The act counts in requests, reviews and sign-offs until `until`.
     """
 
 
@@ -31,7 +31,7 @@ def _shown(takeovers: list[TakeoverRecord]) -> TakeoverList:
 class Takeovers(Endpoint[Owners], at="/api/user/{id}/takeovers"):
     @needs("system:user:verify", name="listTakeovers", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> TakeoverList:
-        """Read who made an account, or set its password, address, factors or key, in the last days."""
+        """List users who made an account, or set its password, address, factors or key, in the last days."""
         return _shown(await self.part.takeovers(id))
 
 
@@ -39,9 +39,9 @@ class OwnerVerification(Endpoint[Owners], at="/api/user/{id}/owner/verification"
     @needs("system:user:verify", name="verifyOwner", refuses=[NotFound])
     @writes("confirm the owner of an account", "UPDATE", refuses_keys="sent again, it changes nothing more")
     async def on_post(self, context: RequestContext, id: int) -> TakeoverList:
-        """Confirm that the owner of an account is another person than those who acted on it.
+        """Confirm that the owner of an account and the users who acted on it are different people.
 
-        From then on these acts do not count any more. Those of people who stand behind the caller's account
-        stay, and nobody confirms the owner of an account that stands behind their own.
+        These acts do not count from then on. Acts of people linked to the caller's account still count, and
+        callers can't confirm the owner of an account linked to their own.
         """
         return _shown(await self.part.confirm(context.user, id))

@@ -15,14 +15,15 @@ class AccessChange(Schema):
         int,
         Meta(ge=0, examples=[3]),
         Meta(
-            description="How many users, neither disabled nor banned, gain or lose each of `access`. Who "
-            "keeps it by another role, or had it by one already, is not counted."
+            description="The numbers of enabled users without a ban who gain or lose each of `access`. Users "
+            "with the same access by another role are not counted."
         ),
     ]
     access: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
     total: (
         Annotated[
-            int, Meta(ge=0, examples=[812], description="How many there are, where `access` has a part.")
+            int,
+            Meta(ge=0, examples=[812], description="The number of all members, if `access` has only a part."),
         ]
         | UnsetType
     ) = UNSET

@@ -44,10 +44,10 @@ def is_dry_run(context: RequestContext) -> bool:
 
 
 class KeptOutUsers(Schema):
-    """Users who are disabled or banned, and whom a change would concern if they were not.
+    """Disabled or banned users whom the change would otherwise affect.
 
-    They are not among those who gain and lose: the change has no effect for them until they may log in again.
-    `userNames` has the first 20; none if the caller may not list users.
+    They are not counted in gains and losses: the change affects them only after they may log in again.
+    `userNames` has the first 20, or none if the caller may not list users.
     """
 
     users: Annotated[int, Meta(ge=0, examples=[1])]
@@ -55,7 +55,7 @@ class KeptOutUsers(Schema):
 
 
 class FieldEdit(Schema):
-    """A field before and after an edit; `before` is null for what is created."""
+    """A field before and after an edit; `before` is null for a created record."""
 
     field: Annotated[str, Meta(examples=["buttons"])]
     before: str | bool | list[str] | None
@@ -63,10 +63,10 @@ class FieldEdit(Schema):
 
 
 class MadeEdit(Schema):
-    """An edit that a request consists of: the request that makes it by itself, and what it changes.
+    """A single edit of the request: the equivalent request, and its changes.
 
-    `name` is the permission code of a Button, or method and path of a resource. In a dry run the path keeps
-    `{id}` for what would be created.
+    `name` is the permission code of a Button, or method and path of a resource. In a dry run the path of a
+    new record keeps `{id}`.
     """
 
     request: Annotated[str, Meta(examples=["PUT /api/resource/12/buttons"])]
@@ -75,9 +75,9 @@ class MadeEdit(Schema):
 
 
 class DemandChange(Schema):
-    """How strongly somebody must have authenticated for `object`: one of the words, before and after.
+    """The demanded authentication for `object`, before and after: any one of the words is enough.
 
-    Only callers with the codes that `object` asks for are concerned. `@anyone` demands nothing.
+    The change affects only holders of a code for `object`. `@anyone` demands nothing.
     """
 
     object: Annotated[str, Meta(examples=["GET /api/report/{id}"])]

@@ -243,7 +243,7 @@ def sort_keys(title: str, names: Iterable[str]) -> Meta:
 
 
 class Published(Schema):
-    """The policy revision from which the change is in force."""
+    """The policy revision that has the change."""
 
     policy_revision: Revision
 

@@ -45,8 +45,8 @@ def _list(item: dict[str, Any]) -> dict[str, Any]:
 
 _FIELD_ERROR: Final = _object(
     "FieldError",
-    "A rule that is broken. `row` and `code` are those of a row of a table, whose missing permissions are "
-    "told as in `permission_denied`; `requiredCount` counts them when some are left out.",
+    "A broken rule. `row` and `code` are those of a row of a table, with its missing permissions "
+    "as in `permission_denied`; `requiredCount` counts them if some are omitted.",
     {"field": _TEXT, "message": _TEXT, "row": _ID, "code": _TEXT, **_DENIAL, "requiredCount": _COUNT},
     ["field", "message"],
 )
@@ -58,7 +58,7 @@ _BROKEN: Final = _object(
 )
 _OBSTACLE: Final = _object(
     "RestoreObstacle",
-    "What can't return, and why.",
+    "The edits that are impossible, with the reason.",
     {"name": _TEXT, "reason": _TEXT},
     ["name", "reason"],
 )

@@ -142,8 +142,8 @@ _IF_MATCH: Final = {
 _IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
     "in": "header",
-    "description": "The `ETag` of the answer that the client has. 304 without content if it is the same; "
-    "anything else is no such tag, and the answer is sent.",
+    "description": "The `ETag` of the client's copy. If it is current, the answer is 304 without content. "
+    "Malformed tags are ignored.",
     "schema": {"type": "string", "examples": ['"3"']},
 }
 
@@ -175,15 +175,15 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "integer", "minimum": 0, "examples": [12]},
     },
     IN_FORCE: _text(
-        "How many workers of all nodes decide by the `policyRevision` of this answer or a newer one, and "
-        "how many there are. The answer waits for them up to 1 s. The others refuse or wait rather than "
-        "decide by an older revision.",
+        "The number of workers of all nodes with the `policyRevision` of this answer or a newer "
+        "one, and the number of all workers. The answer waits for them up to 1 s. The others "
+        "refuse or wait, and never decide by an older revision.",
         "4/4",
         pattern="^[0-9]+/[0-9]+$",
     ),
     RIGHTS: {
-        "description": "The number of the transaction, where rights have changed: a question to a decision "
-        "point beside a service may demand it.",
+        "description": "The number of the transaction, if rights have changed: questions to a decision point "
+        "beside a service can demand it.",
         "schema": {"type": "integer", "minimum": 1, "examples": [8412]},
     },
     "ETag": _text("The version of the record, for `If-Match` and `If-None-Match`.", '"3"'),
@@ -198,13 +198,13 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "true",
     ),
     "Content-Disposition": _text("The name of the file.", 'attachment; filename="report.pdf"'),
-    "Content-Range": _text("Which bytes these are, and how many the file has.", "bytes 0-99/1234"),
+    "Content-Range": _text("The range of these bytes, and the size of the file.", "bytes 0-99/1234"),
     "Retry-After": {
         "description": "Seconds to wait before the request is repeated.",
         "schema": {"type": "integer", "minimum": 1, "examples": [1]},
     },
-    "X-Portcullis-User": _text("The name of the user, percent-encoded; empty for nobody.", "alice"),
-    "X-Portcullis-User-Id": _text("The id of the user; empty for nobody.", "7"),
+    "X-Portcullis-User": _text("The name of the user, percent-encoded; empty without a user.", "alice"),
+    "X-Portcullis-User-Id": _text("The id of the user; empty without a user.", "7"),
     "X-Portcullis-Roles": _text("The codes of the user's roles, percent-encoded, comma between.", "clerk"),
     "X-Portcullis-Decision": _text(
         "The decision; empty for a preflight request.", "r12-9be1a6f0-5f0c39d1a2b4"
