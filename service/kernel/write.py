@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from service.kernel.identity import Caller
 
 
@@ -36,6 +38,23 @@ class DryRun(Protocol):
 
     def refresh(self, user_ids: Iterable[int]) -> None:
         """Take the users whose tokens would be refused until they are refreshed."""
+
+
+class KeyScope(Struct, frozen=True):
+    """The scope of a key: one user, method and path. ``key_hash`` is the SHA-256 of the key."""
+
+    user_id: int
+    method: str
+    path: str
+    key_hash: bytes
+
+
+class SentAnswer(Struct, frozen=True):
+    """An answer: status, headers by name, and the JSON of its data."""
+
+    status: int
+    headers: dict[str, str]
+    answer: bytes
 
 
 class IdempotentWrite(Protocol):

@@ -11,10 +11,10 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.features.idempotency.schema import idempotency_key
 from service.kernel.fields import values_of
+from service.kernel.write import KeyScope, SentAnswer
 from service.records.database.portions import delete_some
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
-from service.web.requests.idempotency import KeyScope, SentAnswer
 
 KEPT: Final = timedelta(hours=24)
 """The retention period of an answer."""

@@ -12,10 +12,10 @@ from service.authn.signing_keys import derived_keys
 from service.errors import IdempotencyKeyReused, RequestUnderWay
 from service.features.idempotency import store as idempotent_answers
 from service.features.idempotency.store import KeptAnswer
-from service.kernel.write import AnsweredBeforeError, IdempotentWrite
+from service.kernel.write import AnsweredBeforeError, IdempotentWrite, KeyScope
 from service.records.database.transactions import Connection, Database
 from service.settings import Auth
-from service.web.requests.idempotency import KeyScope, MakeAnswer
+from service.web.requests.idempotency import MakeAnswer
 
 _SLOW: Final = "$"
 """The first character of a hashed fingerprint (PHC string format); plain fingerprints are hexadecimal."""

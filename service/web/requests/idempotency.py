@@ -7,10 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Protocol, cast
 
 import msgspec
-from msgspec import Struct
 
 from service.errors import BadRequest
-from service.kernel.write import AnsweredBeforeError, IdempotentWrite
+from service.kernel.write import AnsweredBeforeError, IdempotentWrite, KeyScope, SentAnswer
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import MetadataError, Operation
 from service.web.messages.schema import json_text
@@ -28,23 +27,6 @@ Run = Callable[[RequestContext, dict[str, Any]], Awaitable[Any]]
 _KEY: Final = KEY.lower().encode("ascii")
 _FORM: Final = re.compile(rb"[\x20-\x7e]{1,%d}" % MOST)
 _KEPT: Final = (b"etag", b"location")
-
-
-class KeyScope(Struct, frozen=True):
-    """The scope of a key: one user, method and path. ``key_hash`` is the SHA-256 of the key."""
-
-    user_id: int
-    method: str
-    path: str
-    key_hash: bytes
-
-
-class SentAnswer(Struct, frozen=True):
-    """An answer: status, headers by name, and the JSON of its data."""
-
-    status: int
-    headers: dict[str, str]
-    answer: bytes
 
 
 MakeAnswer = Callable[[Any], SentAnswer]

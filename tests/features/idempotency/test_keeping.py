@@ -14,12 +14,12 @@ from service.features.idempotency.jobs import forget_answers
 from service.features.idempotency.writes import Fingerprints, IdempotentWrites
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
-from service.kernel.write import AnsweredBeforeError, IdempotentWrite, Write
+from service.kernel.write import AnsweredBeforeError, IdempotentWrite, KeyScope, SentAnswer, Write
 from service.records import roles
 from service.records.database.transactions import Database
 from service.records.roles import RoleValues
 from service.settings import Auth, Password
-from service.web.requests.idempotency import KeyScope, SentAnswer, hash_of
+from service.web.requests.idempotency import hash_of
 from tests.features.idempotency.keyed import count, key, new, was_replayed
 from tests.support.inside import Inside
 from tests.users.people import execute

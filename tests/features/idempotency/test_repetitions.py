@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from service.features.idempotency import store as idempotent_answers
+from service.kernel.write import KeyScope
 from service.records.database.transactions import Database
-from service.web.requests.idempotency import KeyScope, hash_of
+from service.web.requests.idempotency import hash_of
 from tests.features.idempotency.keyed import KEPT, count, key, new, was_replayed
 from tests.support.cases import with_each
 from tests.support.inside import Inside
