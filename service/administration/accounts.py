@@ -6,6 +6,7 @@ After the commit the user is marked again: older tokens are revoked even if this
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -35,25 +36,16 @@ Match = Callable[[User], None]
 """Raises ``PreconditionFailed`` if the user has changed since the caller read it."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Accounts:
     """Changes users, one at a time; the refusals are those of ``user_edits``, and ``Unavailable``."""
 
-    def __init__(
-        self,
-        units: RightsUnits,
-        revocations: Revocations,
-        passwords: Passwords,
-        rules: PasswordRules,
-        *,
-        address_changed: AddressChanged,
-        notices: Notices,
-    ) -> None:
-        self._units = units
-        self._address_changed = address_changed
-        self._revocations = revocations
-        self._passwords = passwords
-        self._rules = rules
-        self._notices = notices
+    units: RightsUnits
+    revocations: Revocations
+    passwords: Passwords
+    rules: PasswordRules
+    address_changed: AddressChanged
+    notices: Notices
 
     async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[User]:
         """Create a user of the given values, ``password`` or ``invite``, and ``role_ids``.
@@ -65,7 +57,7 @@ class Accounts:
         invited = values.pop("invite", False)
         new = NewUser(user_edits.created_by(write.caller.service, values), password, role_ids or (), invited)
         password_hash = await self._hash_of(new)
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             made = await self.add(unit, new, password_hash)
             await unit.made(made)
         return Saved(made)
@@ -73,7 +65,7 @@ class Accounts:
     async def add(self, unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User:
         """Create a user within ``unit``, as ``create`` does, whose values have been checked."""
         made = await user_edits.add(unit, new, password_hash)
-        await self._address_changed(unit.connection, None, made, unit.check.acting_id)
+        await self.address_changed(unit.connection, None, made, unit.check.acting_id)
         target = change_log.user_target(made.user_name)
         unit.changes += field_changes(target, {}, change_log.user_fields(made))
         return made
@@ -90,7 +82,7 @@ class Accounts:
         role_ids = values.pop("role_ids", None)
         check_values(UserValues, values)
         only_takes = values.items() <= {("status", "disabled")}
-        if only_takes and await self._units.has_roles(user_id, role_ids or ()):
+        if only_takes and await self.units.has_roles(user_id, role_ids or ()):
             with suppress(_GivesError):
                 return await self._update(write, user_id, values, role_ids, match, pace="urgent")
         return await self._update(write, user_id, values, role_ids, match)
@@ -124,7 +116,7 @@ class Accounts:
         async with self._touching(write, user_id, act, match, pace) as (unit, target, user):
             if user.status != status:
                 return await self.change_status(unit, target, user, status)
-            unit.follow_ups.append(partial(self._revocations.settle, target))
+            unit.follow_ups.append(partial(self.revocations.settle, target))
             unit.leaving.add(user_id)
         return user
 
@@ -141,8 +133,8 @@ class Accounts:
             unit.leaving.add(user_id)
             unit.follow_ups += [
                 # A ban without an end would stay in the store for ever.
-                partial(self._revocations.settle, target),
-                partial(self._revocations.end_sessions, target),
+                partial(self.revocations.settle, target),
+                partial(self.revocations.end_sessions, target),
             ]
         return Saved(None)
 
@@ -156,15 +148,15 @@ class Accounts:
         role_ids: Collection[int] | None = None,
     ) -> User:
         """Store values and roles of a user within ``unit``, as ``update`` does; return the stored user."""
-        within, notices = (unit.connection, unit.check), self._notices
+        within, notices = (unit.connection, unit.check), self.notices
         edit = await user_edits.edit(*within, target, before, values, notices=notices, role_ids=role_ids)
         unit.changes += change_log.edited_user(edit.before, edit.after)
         by = unit.check.acting_id
-        await self._address_changed(unit.connection, edit.before, edit.after, by)
+        await self.address_changed(unit.connection, edit.before, edit.after, by)
         if edit.before.status != edit.after.status:
             # After the commit: a login that read the old status meets the ban.
             disabled = edit.after.status == "disabled"
-            settle = self._revocations.settle_status
+            settle = self.revocations.settle_status
             unit.follow_ups.append(partial(settle, target, user_name=edit.after.user_name, disabled=disabled))
         if edit.revokes_tokens:
             unit.refreshing.add(target.user_id)
@@ -198,15 +190,15 @@ class Accounts:
             return None
         if new.password is None:
             raise ValidationFailed(("password", "The field is required"))
-        await self._rules.require("password", new.password, UserValues(**values))
-        return await self._passwords.hash(new.password)
+        await self.rules.require("password", new.password, UserValues(**values))
+        return await self.passwords.hash(new.password)
 
     @asynccontextmanager
     async def _touching(
         self, write: Write, user_id: int, act: Act, match: Match, pace: Pace = "usual"
     ) -> AsyncIterator[tuple[UnitOfWork, Target, User]]:
         """Let the block change the user if the caller may; ``Conflict`` if no administrator would remain."""
-        async with self._units.of_rights(write, pace=pace) as unit:
+        async with self.units.of_rights(write, pace=pace) as unit:
             user = await user_list.read(unit.connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             target = await unit.check.target(unit.connection, user_id, act)
@@ -218,12 +210,12 @@ class _GivesError(Exception):
     """An urgent edit would give a role: it is begun anew as a usual one."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PasswordReset:
     """Sets the passwords of users who hold no more than the caller."""
 
-    def __init__(self, delegation: Delegation, passwords: PasswordChange) -> None:
-        self._delegation = delegation
-        self._passwords = passwords
+    delegation: Delegation
+    passwords: PasswordChange
 
     async def reset(self, caller: Caller, user_id: int, new: str) -> None:
         """Set the password of another user and end all sessions of that user.
@@ -234,11 +226,11 @@ class PasswordReset:
         """
 
         async def authorize(connection: Connection, *, only_reads: bool = False) -> Target:
-            check = await self._delegation.check(connection, caller)
+            check = await self.delegation.check(connection, caller)
             target = await check.target(connection, user_id, "set-password", only_reads=only_reads)
             await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
             if (user := await accounts.standing_of(connection, user_id)) is not None:
                 change_log.concerns(change_log.user_target(user.user_name))
             return target
 
-        await self._passwords.reset(new, partial(authorize, only_reads=True), authorize)
+        await self.passwords.reset(new, partial(authorize, only_reads=True), authorize)

@@ -95,6 +95,7 @@ def _security(event: str, login_id: str, **facts: object) -> None:
     _log.info(event, event_type="security", login_id=login_id, **facts)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Kicks:
     """Ends sessions of users, for callers who hold all codes of the user.
 
@@ -103,21 +104,20 @@ class Kicks:
     ``Unavailable``.
     """
 
-    def __init__(self, database: Database, delegation: Delegation, sessions: Sessions) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._sessions = sessions
+    database: Database
+    delegation: Delegation
+    sessions: Sessions
 
     async def kick(self, caller: Caller, user_id: int) -> int:
         """End all sessions of a user and return their number; raises ``NotFound`` if there is none."""
-        return await self._sessions.kick(await self._target(caller, user_id))
+        return await self.sessions.kick(await self._target(caller, user_id))
 
     async def kick_device(self, caller: Caller, user_id: int, device: str) -> None:
         """End the session of a user on ``device``; raises ``NotFound`` and ``ValidationFailed``."""
-        await self._sessions.kick_device(await self._target(caller, user_id), device)
+        await self.sessions.kick_device(await self._target(caller, user_id), device)
 
     async def _target(self, caller: Caller, user_id: int) -> Target:
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             await role_rights.set_pace(connection, "urgent")
-            check = await self._delegation.check(connection, caller)
+            check = await self.delegation.check(connection, caller)
             return await check.target(connection, user_id, "end-sessions")

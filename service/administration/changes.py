@@ -56,15 +56,15 @@ RESOURCES: Final = RecordEdits(
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Changes:
     """Makes one edit of a record, and publishes the policy that follows if the record has policy lines.
 
     All raise what the edit and ``UnitsOfWork`` raise; then nothing is saved.
     """
 
-    def __init__(self, units: UnitsOfWork, edits: RecordEdits) -> None:
-        self._units = units
-        self.edits = edits
+    units: UnitsOfWork
+    edits: RecordEdits
 
     async def create(self, write: Write, given: Mapping[str, Any]) -> Saved[Any]:
         """Create a record of the ``given`` fields."""
@@ -98,8 +98,8 @@ class Changes:
         """
         if self.edits.created is None:
             with suppress(PublishingRequiredError):
-                return await _made(self._units.of_rights(write, within=OF_ROLES_WITHIN, pace="bulk"), edit)
-        return await _made(self._units.publishing(write, cause), edit)
+                return await _made(self.units.of_rights(write, within=OF_ROLES_WITHIN, pace="bulk"), edit)
+        return await _made(self.units.publishing(write, cause), edit)
 
     def _called(self, record_id: int) -> str:
         return self.edits.called.format(noun=self.edits.noun, id=record_id)

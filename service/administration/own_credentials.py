@@ -4,6 +4,7 @@ The proof is a fact about the request, ``@current-password``, for the policy lay
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from service.administration.delegation import Delegation, DelegationCheck
 from service.authn.password_change import PasswordChange
@@ -31,14 +32,14 @@ async def require_credentials(connection: Connection, check: DelegationCheck, ta
         await check.require_act(connection, target, "change-credentials-beside-factor")
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OwnCredentials:
     """Verifies the current password, and changes a caller's own password."""
 
-    def __init__(self, delegation: Delegation, passwords: PasswordChange, now: Callable[[], float]) -> None:
-        """``now`` returns the time for the age of a proof, in seconds."""
-        self._delegation = delegation
-        self._passwords = passwords
-        self._now = now
+    delegation: Delegation
+    passwords: PasswordChange
+    now: Callable[[], float]
+    """Return the time for the age of a proof, in seconds."""
 
     async def prove(self, caller: Caller, current: str | None, *, address: str, user_agent: str) -> None:
         """Note for the request that ``current`` is the caller's password; None proves nothing.
@@ -46,7 +47,7 @@ class OwnCredentials:
         Raises as ``PasswordChange.prove`` does.
         """
         if current is not None:
-            await self._passwords.prove(caller, current, address=address, user_agent=user_agent)
+            await self.passwords.prove(caller, current, address=address, user_agent=user_agent)
             self._note(caller)
 
     async def change_password(
@@ -56,13 +57,13 @@ class OwnCredentials:
 
         async def authorize(connection: Connection) -> Target:
             self._note(caller)
-            check = await self._delegation.of_own_account(connection, caller)
+            check = await self.delegation.of_own_account(connection, caller)
             await require_credentials(connection, check, oneself(caller))
             return oneself(caller)
 
-        await self._passwords.change(caller, current, new, authorize, address=address, user_agent=user_agent)
+        await self.passwords.change(caller, current, new, authorize, address=address, user_agent=user_agent)
 
     def _note(self, caller: Caller) -> None:
         origin = ORIGIN.get()
         if origin is not None and caller.authentication is not None:
-            origin.satisfied = words_proving(caller.authentication, self._now())
+            origin.satisfied = words_proving(caller.authentication, self.now())

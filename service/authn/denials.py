@@ -1,5 +1,7 @@
 """Bans and disabled users: how they are refused; the session store is kept in line with the database."""
 
+from dataclasses import dataclass
+
 from service.errors import AccountBanned
 from service.kernel.clock import from_seconds, rfc3339
 from service.keyspace import SessionStore
@@ -9,6 +11,7 @@ from service.records.bans import Denial
 from service.records.database.transactions import Database
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Denials:
     """Copies bans and disabled users into the session store, so that the next request is refused.
 
@@ -16,9 +19,8 @@ class Denials:
     access still requires a login, and any code that meets outdated data corrects it.
     """
 
-    def __init__(self, database: Database, store: SessionStore) -> None:
-        self._database = database
-        self._store = store
+    database: Database
+    store: SessionStore
 
     async def settle(self, user_id: int, *, all_bans: bool = False) -> int:
         """Bring the store in line with the database for a user; return the number of ended sessions.
@@ -36,15 +38,15 @@ class Denials:
                 return ended
 
     async def _denial_of(self, user_id: int) -> Denial | None:
-        async with self._database.transaction(is_step=True) as connection:
+        async with self.database.transaction(is_step=True) as connection:
             return await bans.denial_of(connection, user_id)
 
     async def _tell(self, login_id: str, denial: Denial | None, *, all_bans: bool) -> int:
         if denial is None:
-            await self._store.unban(login_id, all_bans=all_bans)
+            await self.store.unban(login_id, all_bans=all_bans)
             return 0
         until = None if denial.until is None else round(1000 * denial.until.timestamp())
-        return await self._store.ban(login_id, until, denial.reason)
+        return await self.store.ban(login_id, until, denial.reason)
 
 
 def banned_by(known: Standing) -> AccountBanned:

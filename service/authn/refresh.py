@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -46,20 +46,18 @@ _OUTCOMES: Final = (
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class _Counting:
     """A block, one for all requests, that counts what it refuses: a generator's costs five calls more."""
 
-    __slots__ = ("_outcomes",)
-
-    def __init__(self, outcomes: Counter[str]) -> None:
-        self._outcomes = outcomes
+    outcomes: Counter[str]
 
     def __enter__(self) -> None:
         """Begin the block."""
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, Exception):
-            self._outcomes[_outcome_of(error)] += 1
+            self.outcomes[_outcome_of(error)] += 1
 
 
 class Refresh:

@@ -54,6 +54,7 @@ class OnlineUsers:
     next_cursor: str | None
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sessions:
     """Lists and ends device sessions. Ending one revokes it, and all access tokens of its user.
 
@@ -62,13 +63,12 @@ class Sessions:
     logged on standard output; the line of the request, which has the same id, names the actor.
     """
 
-    def __init__(self, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
-        self._store = store
-        self._entries = log
+    store: SessionStore
+    log: LoginLog = UNRECORDED
 
     async def own(self, caller: Caller) -> list[OwnSession]:
         """Return the caller's sessions, the latest login first."""
-        by_device = await self._store.sessions(caller.login_id)
+        by_device = await self.store.sessions(caller.login_id)
         newest_first = sorted(by_device.items(), key=lambda item: item[1].login_time, reverse=True)
         return [_own(device, session, caller) for device, session in newest_first]
 
@@ -78,13 +78,13 @@ class Sessions:
         ``Conflict`` for a caller who came with an API key, and so has no session.
         """
         _require_session(caller)
-        if await self._store.close_session(caller.login_id, caller.device, opened_by=caller.issued_at):
+        if await self.store.close_session(caller.login_id, caller.device, opened_by=caller.issued_at):
             self._enter_own("logout", caller, caller.device)
 
     async def log_out_everywhere(self, caller: Caller) -> int:
         """End all sessions of the caller and return their number; ``Conflict`` as in ``log_out``."""
         _require_session(caller)
-        ended = await self._store.close_sessions(caller.login_id)
+        ended = await self.store.close_sessions(caller.login_id)
         if ended:
             self._enter_own("logout_all", caller, caller.device)
         return ended
@@ -110,7 +110,7 @@ class Sessions:
         page.
         """
         try:
-            listed = await self._store.online.page(
+            listed = await self.store.online.page(
                 number=page,
                 size=size,
                 cursor=cursor,
@@ -125,31 +125,31 @@ class Sessions:
     async def kick(self, target: Target) -> int:
         """End all sessions of a user and return their number; ``NotFound`` without one."""
         login_id = target.login_id
-        by_device = await self._store.sessions(login_id)
-        ended = await self._store.close_sessions(login_id)
+        by_device = await self.store.sessions(login_id)
+        ended = await self.store.close_sessions(login_id)
         if not ended:
             raise NotFound("The user has no session")
         user_name = next((session.user_name for session in by_device.values()), None)
-        self._entries.by_other("kick", target.user_id, user_name)
+        self.log.by_other("kick", target.user_id, user_name)
         _security("all sessions of a user were ended", login_id, ended=ended)
         return ended
 
     async def kick_device(self, target: Target, device: str) -> None:
         """End one session of a user; ``NotFound`` without a session on ``device``."""
         login_id = target.login_id
-        by_device = await self._store.sessions(login_id)
+        by_device = await self.store.sessions(login_id)
         await self._end(login_id, device)
         user_name = by_device[device].user_name if device in by_device else None
-        self._entries.by_other("kick", target.user_id, user_name, device)
+        self.log.by_other("kick", target.user_id, user_name, device)
         _security("a session of a user was ended", login_id, device=device)
 
     def _enter_own(self, event: SessionEvent, caller: Caller, device: str) -> None:
-        self._entries.own(event, caller.user_id, caller.user_name, device)
+        self.log.own(event, caller.user_id, caller.user_name, device)
 
     async def _end(self, login_id: str, device: str) -> None:
         if not is_device(device):
             raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
-        if not await self._store.close_session(login_id, device):
+        if not await self.store.close_session(login_id, device):
             raise NotFound("There is no such session")
 
 

@@ -60,20 +60,14 @@ class Account(UserNames):
     initial: bool = False
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class TokenIssuer:
     """Issues the tokens of a session, with the bits of the current permission map."""
 
-    def __init__(
-        self,
-        database: Database,
-        tokens: Tokens,
-        permission_map: Callable[[], PermissionMap],
-        initial: InitialPasswords,
-    ) -> None:
-        self._database = database
-        self._tokens = tokens
-        self._permission_map = permission_map
-        self._initial = initial
+    database: Database
+    tokens: Tokens
+    permission_map: Callable[[], PermissionMap]
+    initial: InitialPasswords
 
     async def entitled(self, user_id: int) -> Entitled | None:
         """Return the standing of a person and the present rights, which will last for ``LEAST``.
@@ -81,19 +75,19 @@ class TokenIssuer:
         None if the person does not exist. If the roles change sooner, waits until the change, so at most for
         ``LEAST`` and two seconds. Raises ``Unavailable`` if they go on changing.
         """
-        return await self._lasting_read(lambda at: accounts.entitled(self._database, user_id, at))
+        return await self._lasting_read(lambda at: accounts.entitled(self.database, user_id, at))
 
     async def entrant(self, user_id: int, user_name: str) -> Entrant | None:
         """Return a person with the present credentials and lasting rights; None without such a person."""
-        return await self._lasting_read(lambda at: accounts.entrant(self._database, user_id, user_name, at))
+        return await self._lasting_read(lambda at: accounts.entrant(self.database, user_id, user_name, at))
 
     async def _lasting_read(self, read: Callable[[datetime], Awaitable[E | None]]) -> E | None:
         for _ in range(_ATTEMPTS):
-            now = self._tokens.now()
+            now = self.tokens.now()
             user = await read(from_seconds(now))
             if user is None or user.changes_at is None or life_left(user.changes_at, now) >= LEAST + _SPARE:
                 return user
-            await asyncio.sleep(max(0.0, user.changes_at.timestamp() - self._tokens.now()))
+            await asyncio.sleep(max(0.0, user.changes_at.timestamp() - self.tokens.now()))
         raise Unavailable("The roles of the user are changing")
 
     def account(self, user: Entitled | Entrant) -> Account:
@@ -102,7 +96,7 @@ class TokenIssuer:
         If a permission map is in force, its bits are those of the database. The map of this process may be
         outdated: a token would lack a code just given to a Button, or carry a bit about to be reused.
         """
-        known = self._permission_map()
+        known = self.permission_map()
         if known and user.bits:
             known = PermissionMap(dict(zip(user.permissions, user.bits, strict=True)))
         return Account(
@@ -113,7 +107,7 @@ class TokenIssuer:
             permissions=user.permissions,
             permission_map=known,
             changes_at=user.changes_at,
-            initial=self._initial.is_initial(user),
+            initial=self.initial.is_initial(user),
         )
 
     async def issue(
@@ -134,7 +128,7 @@ class TokenIssuer:
         """
         account = await self._lasting(account, issued / 1000)
         login_id = str(account.user_id)
-        access, expires_in = self._tokens.issue_access(
+        access, expires_in = self.tokens.issue_access(
             login_id=login_id,
             device=device,
             sid=sid,
@@ -148,7 +142,7 @@ class TokenIssuer:
             ends=ends,
             changes_at=account.changes_at,
         )
-        refresh = self._tokens.issue_refresh(login_id=login_id, rid=rid, issued=issued, ends=ends)
+        refresh = self.tokens.issue_refresh(login_id=login_id, rid=rid, issued=issued, ends=ends)
         return TokenPair(
             access_token=access,
             refresh_token=refresh,
@@ -165,7 +159,7 @@ class TokenIssuer:
 
         Later changes of the account mark it, so tokens with the values read here are not outdated.
         """
-        if life_left(account.changes_at, max(issued, self._tokens.now())) >= LEAST:
+        if life_left(account.changes_at, max(issued, self.tokens.now())) >= LEAST:
             return account
         user = await self.entitled(account.user_id)
         if user is None:

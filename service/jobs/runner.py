@@ -76,6 +76,7 @@ class Busy(Exception):  # noqa: N818 - nothing is wrong
     """Another runner has the job."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class JobRunner:
     """Runs jobs in this process, each with connections that are closed when it ends.
 
@@ -83,13 +84,12 @@ class JobRunner:
     ends, however the process does.
     """
 
-    def __init__(self, open_database: OpenDatabase, worker: str) -> None:
-        self._open = open_database
-        self.worker = worker
+    open_database: OpenDatabase
+    worker: str
 
     async def run(self, job: Job) -> Ended | None:
         """Run ``job`` if it is due; None if it is not. Raises Busy if it runs elsewhere, and Unavailable."""
-        database = self._open()
+        database = self.open_database()
         try:
             async with database.transaction(within=job.within + _MARGIN) as holding:
                 if not await jobs.try_lock(holding, job.name):

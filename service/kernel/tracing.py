@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
@@ -30,19 +31,17 @@ def traced(
     return _NOTHING if span is None else _Block(span.child(name, attributes, kind=kind))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class _Block:
     """The block of a span that has begun."""
 
-    __slots__ = ("_span",)
-
-    def __init__(self, span: Span) -> None:
-        self._span = span
+    span: Span
 
     def __enter__(self) -> Span:
-        return self._span
+        return self.span
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         blames_request = getattr(kind, "status", _SERVER_FAULTS) < _SERVER_FAULTS  # see service.errors
-        self._span.end(None if kind is None or blames_request else kind.__name__)
+        self.span.end(None if kind is None or blames_request else kind.__name__)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from service.keyspace import keys
@@ -46,6 +47,7 @@ class _List(NamedTuple):
     whole_since: int
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RevocationList:
     """Events that end tokens: each mark of a user, and each session that ended before its time.
 
@@ -54,17 +56,16 @@ class RevocationList:
     list is trimmed by its length.
     """
 
-    def __init__(self, scripts: Scripts, clock: Callable[[], Awaitable[int]]) -> None:
-        """``clock`` returns the time in milliseconds, the latest of all servers'."""
-        self._scripts = scripts
-        self._clock = clock
+    scripts: Scripts
+    clock: Callable[[], Awaitable[int]]
+    """Return the time in milliseconds, the latest of all servers'."""
 
     async def behind(self, place: str | None, most: int = AT_ONCE) -> Revocations:
         """Return at most ``most`` entries behind ``place``, that of an earlier answer; None for all.
 
         Raises ``Unavailable`` unless all lists can be read.
         """
-        tags = self._scripts.names.queues
+        tags = self.scripts.names.queues
         places = place.split(",") if place else [""] * len(tags)
         if len(places) != len(tags):  # of a store of another kind
             return (await self.behind(None, most))._replace(complete=False)
@@ -90,17 +91,17 @@ class RevocationList:
 
     async def last(self) -> str:
         """Return the place of the last entries; raises as ``behind`` does."""
-        lists = await asyncio.gather(*(self._read(tag, "+", 0) for tag in self._scripts.names.queues))
+        lists = await asyncio.gather(*(self._read(tag, "+", 0) for tag in self.scripts.names.queues))
         return ",".join(each.last.decode() for each in lists)
 
     async def _read(self, tag: str, place: str, most: int) -> _List:
         # The entry at the place is read too: one that is not there was cut off, or lost by a failover.
         behind = place not in ("", "+")
-        names, apart = [self._scripts.names.of(keys.REVOCATIONS, tag)], self._scripts.names.apart
+        names, apart = [self.scripts.names.of(keys.REVOCATIONS, tag)], self.scripts.names.apart
         words = (place, most + behind, int(apart))
-        answer = await self._scripts.run("revocations", names, *words, 0)
+        answer = await self.scripts.run("revocations", names, *words, 0)
         if answer[1] == b"opening":
-            answer = await self._scripts.run("revocations", names, *words, await self._clock())
+            answer = await self.scripts.run("revocations", names, *words, await self.clock())
         first, opened_by, last, *entries = answer
         has_place = not behind or (bool(entries) and entries.pop(0)[0].decode() == place)
         # A mark may be later than its entry by the milliseconds between the tokens of one user. On a cluster,
@@ -109,21 +110,21 @@ class RevocationList:
         return _List(last, entries, has_place, int(first.partition(b"-")[0]) + margin)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Followers:
     """Followers by name, with their reported facts."""
 
-    def __init__(self, client: PipelinedClient) -> None:
-        self._client = client
+    client: PipelinedClient
 
     async def note(self, name: str, facts: bytes) -> None:
         """Keep ``facts`` of a follower; raises ``Unavailable``."""
-        await self._client.hset(keys.FOLLOWERS, name, facts)
+        await self.client.hset(keys.FOLLOWERS, name, facts)
 
     async def all(self) -> list[bytes]:
         """Return the facts of all of them; raises ``Unavailable``."""
-        return [fact for fact in await self._client.hvals(keys.FOLLOWERS) if isinstance(fact, bytes)]
+        return [fact for fact in await self.client.hvals(keys.FOLLOWERS) if isinstance(fact, bytes)]
 
     async def forget(self, *names: str) -> None:
         """Forget those that follow no longer; raises ``Unavailable``."""
         if names:
-            await self._client.hdel(keys.FOLLOWERS, *names)
+            await self.client.hdel(keys.FOLLOWERS, *names)

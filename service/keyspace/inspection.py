@@ -172,12 +172,12 @@ _NUMBERED: Final = re.compile(r"db(\d+)")
 _LIFE: Final = 10_000  # milliseconds
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Probe:
     """Tests the store with a write."""
 
-    def __init__(self, servers: Servers, timeout: float) -> None:
-        self._servers = servers
-        self._timeout = timeout
+    servers: Servers
+    timeout: float
 
     async def health(self) -> Health:
         """Write a key that expires after 10 seconds, on each primary; raises ``Unavailable``.
@@ -186,9 +186,9 @@ class Probe:
         save a snapshot, or has too few replicas. ``degraded``: so do some servers of a cluster, or they don't
         answer, or slots have no server: the users of other servers are served.
         """
-        servers = await self._servers.primaries()
+        servers = await self.servers.primaries()
         healths = await asyncio.gather(*map(self._of_server, servers), return_exceptions=True)
-        covered = self._servers.covered()
+        covered = self.servers.covered()
         if len(servers) == 1 and covered == 1:
             if isinstance(healths[0], BaseException):
                 raise healths[0]
@@ -203,11 +203,11 @@ class Probe:
     async def _of_server(self, server: Server) -> Health:
         client = Redis(connection_pool=server.pool)
         try:
-            async with within(self._timeout):
+            async with within(self.timeout):
                 if server.tag is None:
                     await client.ping()
                 else:
-                    await client.set(self._servers.names.of(keys.PROBE, server.tag), b"1", px=_LIFE)
+                    await client.set(self.servers.names.of(keys.PROBE, server.tag), b"1", px=_LIFE)
         except Unavailable as refusal:
             cause = refusal.__cause__
             if isinstance(cause, ResponseError) and not isinstance(cause, NoPermissionError):

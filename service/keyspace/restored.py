@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -45,13 +46,13 @@ async def unlink(pool: BlockingConnectionPool, names: Sequence[bytes], timeout: 
             await commands.execute()
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FormerSessions:
     """Ends the store's data of another timeline. Every method raises ``Unavailable``."""
 
-    def __init__(self, servers: Servers, timeout: float) -> None:
-        """``timeout`` (seconds) is that of each step."""
-        self._servers = servers
-        self._timeout = timeout
+    servers: Servers
+    timeout: float
+    """Seconds for each step."""
 
     async def end(self) -> int:
         """Delete all sessions, refresh ids and epochs of rights; return the number of deleted sessions.
@@ -59,18 +60,18 @@ class FormerSessions:
         Deny markers stay: they refuse, and expire by themselves. Entries of the logs stay too.
         """
         ended = 0
-        for server in await self._servers.primaries():
+        for server in await self.servers.primaries():
             for pattern in _SESSIONS:
-                names = {name async for some in walk(server.pool, pattern, self._timeout) for name in some}
+                names = {name async for some in walk(server.pool, pattern, self.timeout) for name in some}
                 ended += len(names) if pattern == _SESSIONS[0] else 0
                 for first in range(0, len(names), AT_ONCE):
-                    await unlink(server.pool, sorted(names)[first : first + AT_ONCE], self._timeout)
+                    await unlink(server.pool, sorted(names)[first : first + AT_ONCE], self.timeout)
         return ended
 
     async def banned(self) -> list[int]:
         """Return the ids of the users with a ban in the store."""
         ids: set[int] = set()
-        for server in await self._servers.primaries():
-            async for names in walk(server.pool, "auth:ban:*", self._timeout):
+        for server in await self.servers.primaries():
+            async for names in walk(server.pool, "auth:ban:*", self.timeout):
                 ids.update(int(read[1]) for name in names if (read := _BAN.fullmatch(name)))
         return sorted(ids)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -31,34 +32,34 @@ MOST_ANSWERS: Final = 5
 """Maximum number of answers to a challenge."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Challenges:
     """Keeps challenges by their names, which callers must have made hard to guess.
 
     All raise ``Unavailable``.
     """
 
-    def __init__(self, client: PipelinedClient, scripts: Scripts) -> None:
-        self._client = client
-        self._scripts = scripts
+    client: PipelinedClient
+    scripts: Scripts
 
     def _key(self, name: str) -> str:
-        return self._scripts.names.of(keys.challenge(name))
+        return self.scripts.names.of(keys.challenge(name))
 
     async def keep(self, name: str, facts: bytes, life: int) -> None:
         """Keep a challenge for ``life`` seconds."""
-        await self._scripts.run("challenge_set", [self._key(name)], facts, 1000 * life)
+        await self.scripts.run("challenge_set", [self._key(name)], facts, 1000 * life)
 
     async def answered(self, name: str) -> bytes | None:
         """Count an answer, and return the facts of the challenge; None for one that is unknown or has ended.
 
         It ends when it is answered more than ``MOST_ANSWERS`` times, at once or one after the other.
         """
-        facts: bytes | None = await self._scripts.run("challenge_try", [self._key(name)], MOST_ANSWERS)
+        facts: bytes | None = await self.scripts.run("challenge_try", [self._key(name)], MOST_ANSWERS)
         return facts
 
     async def spend(self, name: str) -> bool:
         """End a challenge after a right answer; False if it has ended: then another answer was first."""
-        return bool(await self._client.remove(self._key(name)))
+        return bool(await self.client.remove(self._key(name)))
 
 
 MARK_BATCH = 500

@@ -56,7 +56,7 @@ WRONG = [
 
 async def test_a_code_that_the_map_in_force_does_not_know_yet_is_in_the_token(parts: Container) -> None:
     """Its Button was made a moment ago: the bits come from the database, as the next map has them."""
-    parts.pairs._permission_map = lambda: PermissionMap({"system:role:list": 3})
+    parts.pairs.permission_map = lambda: PermissionMap({"system:role:list": 3})
 
     pair = await log_in(parts)
 

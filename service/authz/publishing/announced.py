@@ -12,14 +12,14 @@ from service.records.published import policy_revisions
 from service.records.published.policy_revisions import NewestRow, PolicyRevision
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AnnouncedRevision:
     """The announced revision, by which a worker learns within a request that it decides by an old one."""
 
-    def __init__(self, key: RevisionKey, database: Database, restore_epoch: CurrentRestoreEpoch) -> None:
-        """``restore_epoch`` is that of ``database``: another one has a checkpoint of its own."""
-        self._key = key
-        self._database = database
-        self._restore_epoch = restore_epoch
+    key: RevisionKey
+    database: Database
+    restore_epoch: CurrentRestoreEpoch
+    """That of ``database``: another one has a checkpoint of its own."""
 
     async def read(self) -> Announcement:
         """Return the announcement; once the restore epoch is known, with the checkpoint of the past policy.
@@ -27,7 +27,7 @@ class AnnouncedRevision:
         Read before the database, the checkpoint is of no later revision than the database must have. Raises
         ``Unavailable``.
         """
-        return await self._key.read(self._restore_epoch.name)
+        return await self.key.read(self.restore_epoch.name)
 
     async def keep(self, known: int, announced: Announcement, newest: int) -> None:
         """Correct ``announced`` if it differs from ``known``, the newest revision to decide by.
@@ -40,17 +40,17 @@ class AnnouncedRevision:
         if None in numbers or (announced.revision or 0) > known:
             await self._settle(announced, known, newest)
         elif numbers != {known}:
-            await self._key.replace(announced, known)
+            await self.key.replace(announced, known)
 
     async def anchor(self, checkpoint: RevisionCheckpoint) -> bool:
         """Record the revision that is in force; return whether it was not recorded before.
 
         Raises ``Unavailable``.
         """
-        return await self._key.anchor(self._restore_epoch.name or FIRST, checkpoint)
+        return await self.key.anchor(self.restore_epoch.name or FIRST, checkpoint)
 
     async def _settle(self, seen: Announcement, known: int, newest: int) -> None:
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             # A publisher holds this lock from the announcement until its commit or rollback. With the lock
             # held here, each announced revision, also one lost by the store, is either published or never
             # will be.
@@ -58,7 +58,7 @@ class AnnouncedRevision:
                 return
             latest = await policy_revisions.latest(connection)
             if latest is not None and latest.revision == newest:
-                await self._key.replace(seen, known)
+                await self.key.replace(seen, known)
 
 
 async def leave_to_workers(_revision: int) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
@@ -100,11 +101,11 @@ _FIRST_PAUSE: Final = 0.01
 _LONGEST_PAUSE: Final = 0.1
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Acknowledgements:
     """Counts the workers of all nodes that have reported a revision."""
 
-    def __init__(self, watch: PolicyWatch) -> None:
-        self._watch = watch
+    watch: PolicyWatch
 
     async def by(self, revision: int) -> tuple[int, int]:
         """Return the number of workers that decide by ``revision`` or a newer one, and the number of all.
@@ -115,7 +116,7 @@ class Acknowledgements:
         deadline = monotonic() + ACKNOWLEDGED_WITHIN
         pause = _FIRST_PAUSE
         while True:
-            workers = await self._watch.workers()
+            workers = await self.watch.workers()
             late = [worker for worker in workers if worker.revision < revision]
             if not any(worker.fault is None for worker in late) or monotonic() + pause > deadline:
                 return len(workers) - len(late), len(workers)

@@ -1,6 +1,7 @@
 """Requestable roles that would allow a refused operation; refusals to persons name them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.refused import MOST_ROLES, Refused
@@ -15,11 +16,11 @@ from service.records import roles
 from service.records.database.transactions import Database
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RequestableRoles:
     """Finds requestable roles that would allow a refused operation."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    database: Database
 
     async def opening(self, policy: Policy, caller: Caller, refused: Refused) -> list[str]:
         """Return the codes of at most ``MOST_ROLES`` roles, sorted; empty if the roles cannot be read.
@@ -52,6 +53,6 @@ class RequestableRoles:
         if not open_codes:
             return []
         try:
-            return await roles.held_codes_of(self._database, open_codes)
+            return await roles.held_codes_of(self.database, open_codes)
         except Unavailable:
             return []  # the refusal stands without roles

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -55,31 +56,24 @@ class Asked(AccessRequest, frozen=True, kw_only=True):
     effect: Effect | None
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AccessRequests:
     """Requests for roles.
 
-    ``now`` returns the session store's time in seconds since the epoch. ``invariants`` are statements that no
-    grant may break. ``people`` decides which accounts count as one person. All methods raise the exceptions
-    of ``RightsUnits``, and ``NotFound`` for a request that the caller cannot see.
+    ``clock`` returns the session store's time in seconds since the epoch. ``invariants`` are statements that
+    no grant may break. ``people`` decides which accounts count as one person. All methods raise the
+    exceptions of ``RightsUnits``, and ``NotFound`` for a request that the caller cannot see.
     """
 
-    def __init__(
-        self,
-        units: RightsUnits,
-        now: Callable[[], float],
-        notices: Notices,
-        invariants: Invariants,
-        people: People,
-    ) -> None:
-        self._people = people
-        self._units = units
-        self._now = now
-        self._notices = notices
-        self._invariants = invariants
+    units: RightsUnits
+    clock: Callable[[], float]
+    notices: Notices
+    invariants: Invariants
+    people: People
 
     def now(self) -> datetime:
         """Return the time by which requests expire and start."""
-        return from_seconds(self._now())
+        return from_seconds(self.clock())
 
     async def ask(self, write: Write, given: Mapping[str, Any]) -> Saved[Asked]:
         """Request the role ``role_id`` or ``role_code``.
@@ -88,7 +82,7 @@ class AccessRequests:
         - ``PermissionDenied``: the caller may not request the role.
         - ``Conflict``: the caller has another pending request for the role.
         """
-        async with self._units.of_rights(write, watched=False) as unit:
+        async with self.units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
             made = await self._make(unit, given)
             effect = await self.effect(unit.connection, unit.check.policy, made)
@@ -100,7 +94,7 @@ class AccessRequests:
         """Return the effect of granting the role of a pending request; None if the request has ended."""
         if request.state != "pending":
             return None
-        return await effect_of(connection, policy, self._invariants, request, self.now())
+        return await effect_of(connection, policy, self.invariants, request, self.now())
 
     async def persons(
         self,
@@ -114,11 +108,11 @@ class AccessRequests:
         """
         now = self.now()
         parties = {
-            request.id: TakingPart(self._people, request, decided[request.id], now).parties
+            request.id: TakingPart(self.people, request, decided[request.id], now).parties
             for request in requests
             if request.state == "pending" and decided[request.id]
         }
-        all_persons = await self._people.of(connection, set().union(*parties.values()), now)
+        all_persons = await self.people.of(connection, set().union(*parties.values()), now)
         return {request_id: all_persons.taking_part(each) for request_id, each in parties.items()}
 
     async def same_person(
@@ -135,7 +129,7 @@ class AccessRequests:
         is_open = request.emergency and request.state == "approved"
         if request.state != "pending" and not is_open:
             return None
-        taking_part = TakingPart(self._people, request, decided, self.now())
+        taking_part = TakingPart(self.people, request, decided, self.now())
         return await taking_part.not_another(connection, user_id, "close" if is_open else "approve")
 
     async def _tell_approvers(self, unit: UnitOfWork, request: AccessRequest) -> None:
@@ -150,8 +144,8 @@ class AccessRequests:
             "reason": request.reason,
         }
         kind: Final = "access_request_made" if request.state == "pending" else "emergency_given"
-        approvers = await approvers_of(unit, self._people, request, self.now())
-        await self._notices.tell_each(unit.connection, approvers, kind, "administrator", facts)
+        approvers = await approvers_of(unit, self.people, request, self.now())
+        await self.notices.tell_each(unit.connection, approvers, kind, "administrator", facts)
 
     async def _make(self, unit: UnitOfWork, given: Mapping[str, Any]) -> AccessRequest:
         rule = await rule_of(unit.connection, given)
@@ -177,7 +171,7 @@ class AccessRequests:
 
     async def cancel(self, write: Write, request_id: int) -> Saved[None]:
         """Withdraw the caller's own request; ``Conflict`` if it has ended."""
-        async with self._units.of_rights(write, watched=False) as unit:
+        async with self.units.of_rights(write, watched=False) as unit:
             unit.check.require_session("request")
             own = Visible(unit.caller.user_id, ())
             request = await store.read(unit.connection, request_id, self.now(), own, for_update=True)
@@ -202,7 +196,7 @@ class AccessRequests:
         Raises ``PermissionDenied`` with the denying layer, ``ValidationFailed``, and ``Conflict`` if the
         request has ended.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             unit.check.require_session("approve")
             connection, now = unit.connection, self.now()
             request = await store.read(connection, request_id, now, visible, for_update=True)
@@ -238,7 +232,7 @@ class AccessRequests:
 
         Raises as ``decide``, and ``Conflict`` if the request is no emergency or is already closed.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             unit.check.require_session("approve")
             connection, now = unit.connection, self.now()
             request = await store.read(connection, request_id, now, visible, for_update=True)
@@ -263,13 +257,13 @@ class AccessRequests:
         failure. Without ``failed``, raises ``ValidationFailed`` and ``Conflict`` if the role or an invariant
         forbids the grant.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             now = self.now()
             request = await store.read(unit.connection, request_id, now, for_update=True)
             if request.state != "pending" or request.valid_from is None or request.valid_from > now:
                 return request, ()
             known = (await store.decisions(unit.connection, [request_id]))[request_id]
-            approvals = await approvals_of(unit, self._people, request, known, now)
+            approvals = await approvals_of(unit, self.people, request, known, now)
             if failed is None and not approvals.have_passed(request):
                 failed = TOO_FEW
             if failed is not None:
@@ -288,7 +282,7 @@ class AccessRequests:
     ) -> AccessDecision:
         """Return the caller's decision; raises ``PermissionDenied`` if the caller may decide no stage."""
         caller = unit.caller
-        stages = await TakingPart(self._people, request, decided, now).require_stages(unit, given["decision"])
+        stages = await TakingPart(self.people, request, decided, now).require_stages(unit, given["decision"])
         until = given.get("valid_until")
         if not unit.check.ask(APPROVE, without_grant(request.role_code), optional=True).allowed:
             end = given_until(request, until, now) if given["decision"] == "approve" else None
@@ -311,7 +305,7 @@ class AccessRequests:
         self, unit: UnitOfWork, request: AccessRequest, decided: Sequence[AccessDecision], now: datetime
     ) -> None:
         """Give the role if all stages have passed and it begins; else let the request wait."""
-        approvals = await approvals_of(unit, self._people, request, decided, now)
+        approvals = await approvals_of(unit, self.people, request, decided, now)
         for user_id, approval in approvals.by_user.items():
             await store.count_in(unit.connection, request.id, user_id, approval.stages, approval.decision_ids)
         if request.valid_from is not None and request.valid_from <= now:
@@ -349,7 +343,7 @@ class AccessRequests:
         user = await user_list.read(connection, request.user_id)
         async with AsyncExitStack() as watches:
             for user_id in given.keys() - {unit.caller.user_id}:  # the unit watches the caller
-                circle = await circle_of(connection, [user_id], unit.check.policy, self._people, now)
+                circle = await circle_of(connection, [user_id], unit.check.policy, self.people, now)
                 await watches.enter_async_context(circle.watching(connection))
             (assignment_id,) = await assignments.give(connection, target, [new])
         granted = Granted(assignment_id, now, until)

@@ -3,6 +3,7 @@
 Until then the former address remains the recovery address. The former address can undo a change for a day.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from service.administration import change_log
@@ -27,12 +28,12 @@ from service.settings import Settings
 _NO_ADDRESS: Final = "There is no email address to confirm"
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NewAddresses:
     """Mails a link to each new address of a user."""
 
-    def __init__(self, links: AccountLinks, throttle: Throttle) -> None:
-        self._links = links
-        self._throttle = throttle
+    links: AccountLinks
+    throttle: Throttle
 
     async def follow(self, connection: Connection, before: User | None, after: User, by: int | None) -> None:
         """Mail a link to a person's new address, in the transaction in which ``by`` sets the address.
@@ -42,42 +43,32 @@ class NewAddresses:
         no link is sent, and the user can request one later.
         """
         former = None if before is None else before.email
-        if not self._links.by_mail or after.kind == "service" or after.email == former:
+        if not self.links.by_mail or after.kind == "service" or after.email == former:
             return
         about = (after.id, after.user_name)
         if after.email is None or after.email_verified or after.invited:
             return
         try:
-            await self._throttle.link_for(str(after.id))
+            await self.throttle.link_for(str(after.id))
         except RateLimited:
             return
-        await self._links.mail(connection, "address", *about, after.email, created_by=by)
+        await self.links.mail(connection, "address", *about, after.email, created_by=by)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Addresses:
     """Mails links that confirm addresses, accepts them, and lets administrators confirm without a link.
 
     All methods raise ``Unavailable``.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        delegation: Delegation,
-        links: AccountLinks,
-        throttle: Throttle,
-        notices: Notices,
-        revocations: Revocations,
-        log: LoginLog,
-    ) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._links = links
-        self._throttle = throttle
-        self._notices = notices
-        self._revocations = revocations
-        self._entries = log
+    database: Database
+    delegation: Delegation
+    links: AccountLinks
+    throttle: Throttle
+    notices: Notices
+    revocations: Revocations
+    log: LoginLog
 
     async def ask(self, caller: Caller) -> None:
         """Mail the caller a link that confirms the caller's address.
@@ -85,11 +76,11 @@ class Addresses:
         Raises ``Conflict`` if the caller has no address or is a service account, ``MailNotConfigured`` and
         ``RateLimited``.
         """
-        self._links.require_mail()
-        async with self._database.transaction() as connection:
+        self.links.require_mail()
+        async with self.database.transaction() as connection:
             user = await _own(connection, caller)
-            await self._throttle.link_for(str(user.id))
-            await self._links.mail(connection, "address", user.id, user.user_name, str(user.email))
+            await self.throttle.link_for(str(user.id))
+            await self.links.mail(connection, "address", user.id, user.user_name, str(user.email))
 
     async def confirm(self, token: str, address: str) -> None:
         """Record that a link was opened at a user's address, by a client at ``address``.
@@ -97,8 +88,8 @@ class Addresses:
         With the owner's agreement, the address becomes the recovery address. Raises ``RateLimited``, and
         ``LinkInvalid``, also if the user's address has changed.
         """
-        await self._throttle.from_address(address)
-        async with self._database.transaction() as connection:
+        await self.throttle.from_address(address)
+        async with self.database.transaction() as connection:
             spent = await account_tokens.spend(connection, "address", digest_of(token))
             if spent is None or spent.email is None:
                 raise LinkInvalid
@@ -116,8 +107,8 @@ class Addresses:
         address has changed or the caller is a service account, ``PermissionDenied`` and
         ``InsufficientAuthentication``.
         """
-        async with self._database.transaction() as connection:
-            check = await self._delegation.of_own_account(connection, caller)
+        async with self.database.transaction() as connection:
+            check = await self.delegation.of_own_account(connection, caller)
             user = await _own(connection, caller)
             await require_credentials(connection, check, oneself(caller))
             if user.email_reached:
@@ -133,8 +124,8 @@ class Addresses:
         The client is at ``address``. If a directory manages the account, only the recovery address is
         restored. Raises ``LinkInvalid`` and ``RateLimited``.
         """
-        await self._throttle.from_address(address)
-        async with self._database.transaction() as connection:
+        await self.throttle.from_address(address)
+        async with self.database.transaction() as connection:
             spent = await address_undos.spend(connection, digest_of(token))
             if spent is None:
                 raise LinkInvalid
@@ -142,12 +133,12 @@ class Addresses:
             await accounts.bring_back_address(
                 connection, user.id, spent.email, recovery_only=user.directory is not None
             )
-            await self._notices.tell(connection, user.id, "address_restored", facts={"email": spent.email})
+            await self.notices.tell(connection, user.id, "address_restored", facts={"email": spent.email})
             changes = await _saving(connection, user)
-            await self._revocations.end_sessions_first(owner(user.id))
+            await self.revocations.end_sessions_first(owner(user.id))
         change_log.saved(changes)
-        await self._revocations.end_sessions(owner(user.id))
-        self._entries.own("logout_all", user.id, user.user_name, None, reason="link")
+        await self.revocations.end_sessions(owner(user.id))
+        self.log.own("logout_all", user.id, user.user_name, None, reason="link")
 
     async def verify(self, caller: Caller, user_id: int) -> None:
         """Confirm the address of a user who holds no more rights than the caller, and notify the user.
@@ -155,8 +146,8 @@ class Addresses:
         Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` for a service account or without an
         address.
         """
-        async with self._database.transaction() as connection:
-            check = await self._delegation.check(connection, caller)
+        async with self.database.transaction() as connection:
+            check = await self.delegation.check(connection, caller)
             user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "verify-address")
@@ -169,14 +160,14 @@ class Addresses:
             await self._moving(connection, user, user.email, "administrator")
             await accounts.confirm_address(connection, user.id, user.email)
             facts = {"email": user.email}
-            await self._notices.tell(connection, user_id, "address_verified", "administrator", facts)
+            await self.notices.tell(connection, user_id, "address_verified", "administrator", facts)
             changes = await _saving(connection, user)
         change_log.saved(changes)
 
     async def _moving(self, connection: Connection, user: User, email: str, by: ActedBy = "self") -> None:
         """Notify the recovery address that ``email`` replaces it, with a link to undo the change."""
         if user.recovery_email not in (None, email):
-            await self._notices.tell(connection, user.id, "recovery_changed", by, {"email": email})
+            await self.notices.tell(connection, user.id, "recovery_changed", by, {"email": email})
 
 
 def address_changed(settings: Settings, throttle: Throttle) -> AddressChanged:

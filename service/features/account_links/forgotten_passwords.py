@@ -4,6 +4,7 @@ Neither the answer to a request nor its duration reveals anything about the acco
 and a job looks up the account.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -30,41 +31,30 @@ PAUSE: Final = timedelta(minutes=20)
 _PURPOSE: Final = "password_reset"
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ForgottenPasswords:
     """Accepts requests for links, sends links for administrators, and sets passwords with links.
 
     ``request`` and ``start`` raise ``MailNotConfigured`` without mail.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        delegation: Delegation,
-        links: AccountLinks,
-        notices: Notices,
-        passwords: PasswordChange,
-        throttle: Throttle,
-        second_factors: SecondFactors,
-        closed: ClosedPasswords,
-    ) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._links = links
-        self._notices = notices
-        self._passwords = passwords
-        self._throttle = throttle
-        self._second_factors = second_factors
-        self._closed = closed
+    database: Database
+    delegation: Delegation
+    links: AccountLinks
+    notices: Notices
+    passwords: PasswordChange
+    throttle: Throttle
+    second_factors: SecondFactors
+    closed: ClosedPasswords
 
     async def request(self, user_name: str, address: str) -> None:
         """Record a request for a link by a client at ``address``, whether the user exists or not.
 
         Raises ``RateLimited`` for the address, and ``Unavailable``.
         """
-        self._links.require_mail()
-        await self._throttle.reset_from(address)
-        async with self._database.transaction() as connection:
+        self.links.require_mail()
+        await self.throttle.reset_from(address)
+        async with self.database.transaction() as connection:
             await account_tokens.ask(connection, name_key(user_name), address)
 
     async def start(self, caller: Caller, user_id: int) -> Link:
@@ -73,24 +63,24 @@ class ForgottenPasswords:
         Raises ``NotFound``, ``PermissionDenied``, and ``Conflict`` if the user has no password, is disabled
         or banned, or has no confirmed address.
         """
-        async with self._database.transaction() as connection:
-            check = await self._delegation.check(connection, caller)
+        async with self.database.transaction() as connection:
+            check = await self.delegation.check(connection, caller)
             user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "start-reset")
             await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
-            self._links.require_mail()
+            self.links.require_mail()
             if user.kind == "service" or user.invited:
                 raise Conflict("Only who has a password can have forgotten it", rule="has_password")
             if user.status == "disabled" or user.ban is not None:
                 raise Conflict("The user is disabled or banned", rule="kept_out")
-            if await self._closed.includes(connection, user_id):
+            if await self.closed.includes(connection, user_id):
                 raise Conflict("The user signs in with a provider alone", rule="has_password")
             if user.email is None or user.recovery_email is None:
                 raise Conflict("The user has confirmed no email address", rule="confirmed_address")
-            await self._notices.tell(connection, user_id, "reset_asked", "administrator")
+            await self.notices.tell(connection, user_id, "reset_asked", "administrator")
             known = (user_id, user.user_name, user.recovery_email)
-            return await self._links.mail(connection, _PURPOSE, *known, created_by=check.acting_id)
+            return await self.links.mail(connection, _PURPOSE, *known, created_by=check.acting_id)
 
     async def options(self, token: str, address: str) -> dict[str, Any]:
         """Return ``methods``, ``expires_in`` and ``public_key`` for the second factor that a link requires.
@@ -98,13 +88,13 @@ class ForgottenPasswords:
         ``methods`` is empty for users without a second factor. Raises ``LinkInvalid``, ``RateLimited`` and
         ``Unavailable``.
         """
-        await self._throttle.from_address(address)
-        async with self._database.transaction() as connection:
+        await self.throttle.from_address(address)
+        async with self.database.transaction() as connection:
             good = await _found(connection, digest_of(token))
             known = await accounts.credentials_of(connection, good.user_id)
         if known is None or not known.second_factor:
             return {"methods": [], "expires_in": CHALLENGE_LIFE, "public_key": None}
-        return await self._second_factors.reset_options(known.user_id)
+        return await self.second_factors.reset_options(known.user_id)
 
     async def confirm(
         self, token: str, password: str, answer: Answer | None, address: str, user_agent: str
@@ -118,7 +108,7 @@ class ForgottenPasswords:
         - ``Conflict``: the account was changed meanwhile.
         - ``RateLimited`` and ``Unavailable``.
         """
-        await self._throttle.from_address(address)
+        await self.throttle.from_address(address)
         digest = digest_of(token)
         proved = False
 
@@ -141,29 +131,29 @@ class ForgottenPasswords:
             known = await accounts.credentials_of(connection, spent.user_id)
             if known is None or (known.second_factor and not proved):
                 raise Conflict("The account was changed meanwhile", rule="changed_meanwhile")
-            if await self._closed.includes(connection, known.user_id):
+            if await self.closed.includes(connection, known.user_id):
                 raise LinkInvalid  # it was mailed before
             return owner(spent.user_id)
 
-        await self._passwords.by_link(password, find, spend, prove, "link")
+        await self.passwords.by_link(password, find, spend, prove, "link")
 
     async def _prove(
         self, known: Credentials, digest: bytes, answer: Answer | None, client: tuple[str, str]
     ) -> None:
         """Verify ``answer``; each attempt is first counted, for the link and for the account."""
         if answer is None:
-            methods = await self._second_factors.methods(known.user_id)
+            methods = await self.second_factors.methods(known.user_id)
             raise SecondFactorRequired("The account has a second factor: prove it as well", methods=methods)
         by_passkey = answer.method == "passkey"
         # Recovery codes count too: a person with access to the mailbox could try them, but hardly guess
         # one.
-        attempt = await self._throttle.second_factor(
+        attempt = await self.throttle.second_factor(
             known.user_name, *client, guessed=answer.method == "totp", counted=not by_passkey
         )
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             if not await account_tokens.tried(connection, digest):
                 raise LinkInvalid
-        await self._second_factors.prove_reset(known.user_id, answer)
+        await self.second_factors.prove_reset(known.user_id, answer)
         await attempt.succeeded()
 
 

@@ -1,5 +1,7 @@
 """Invitations: links by which users set their first password."""
 
+from dataclasses import dataclass
+
 from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.administration.events import BEFORE_ACCOUNT_EDIT
@@ -14,23 +16,15 @@ from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Invitations:
     """Invites users who hold no more rights than the caller, and sets their first passwords."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        delegation: Delegation,
-        links: AccountLinks,
-        passwords: PasswordChange,
-        throttle: Throttle,
-    ) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._links = links
-        self._passwords = passwords
-        self._throttle = throttle
+    database: Database
+    delegation: Delegation
+    links: AccountLinks
+    passwords: PasswordChange
+    throttle: Throttle
 
     async def invite(self, caller: Caller, user_id: int) -> Link:
         """Return an invitation link, mailed if mail is configured; the former invitation expires.
@@ -39,8 +33,8 @@ class Invitations:
         ``Unavailable``. Raises ``Conflict`` for a user with a password, for a service account, and without an
         address to mail to.
         """
-        async with self._database.transaction() as connection:
-            check = await self._delegation.check(connection, caller)
+        async with self.database.transaction() as connection:
+            check = await self.delegation.check(connection, caller)
             user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "invite")
@@ -48,15 +42,15 @@ class Invitations:
             if not user.invited:
                 raise Conflict("Only a person who has no password yet is invited", rule="has_password")
             by = {"created_by": check.acting_id}
-            if not self._links.by_mail:
+            if not self.links.by_mail:
                 # The caller sees the link. For the creator of the account this equals setting the first
                 # password.
                 own = check.acting_id == await accounts.maker(connection, user_id)
                 await check.take_over(connection, [user_id], "made" if own else "link")
-                return await self._links.make(connection, "invitation", user_id, email=None, **by)
+                return await self.links.make(connection, "invitation", user_id, email=None, **by)
             if user.email is None:
                 raise Conflict("The user has no email address to be invited at", rule="confirmed_address")
-            return await self._links.mail(connection, "invitation", user_id, user.user_name, user.email, **by)
+            return await self.links.mail(connection, "invitation", user_id, user.user_name, user.email, **by)
 
     async def accept(self, token: str, password: str, address: str) -> None:
         """Set the first password of the user to whom ``token`` was sent, for a client at ``address``.
@@ -64,7 +58,7 @@ class Invitations:
         This confirms the address to which the invitation was mailed. Raises ``LinkInvalid``,
         ``ValidationFailed`` for ``password``, ``RateLimited`` and ``Unavailable``.
         """
-        await self._throttle.from_address(address)
+        await self.throttle.from_address(address)
         digest = digest_of(token)
 
         async def find(connection: Connection) -> Target:
@@ -83,7 +77,7 @@ class Invitations:
                 await accounts.confirm_address(connection, spent.user_id, spent.email)
             return owner(spent.user_id)
 
-        await self._passwords.by_link(password, find, spend, _nothing_more, "invitation")
+        await self.passwords.by_link(password, find, spend, _nothing_more, "invitation")
 
 
 async def _nothing_more(_known: Credentials) -> None:

@@ -39,19 +39,19 @@ class Link:
     mailed: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AccountLinks:
     """Creates and mails links. Links begin with ``server.public_url``, whatever host a request names."""
 
-    def __init__(self, mailer: Mailer, public_url: str, seconds: int) -> None:
-        """Create links that expire after ``seconds``."""
-        self._mailer = mailer
-        self._public_url = public_url
-        self._seconds = seconds
+    mailer: Mailer
+    public_url: str
+    seconds: int
+    """The lifetime of a link."""
 
     @property
     def by_mail(self) -> bool:
         """Return true if links can be mailed."""
-        return self._mailer.enabled
+        return self.mailer.enabled
 
     def require_mail(self) -> None:
         """Raise ``MailNotConfigured`` if links cannot be mailed."""
@@ -78,7 +78,7 @@ class AccountLinks:
             user_id,
             digest_of(token),
             email=email,
-            seconds=self._seconds,
+            seconds=self.seconds,
             created_by=created_by,
         )
         return Link(self._address(f"/console#/{_PAGES[purpose]}?token={token}"), ends)
@@ -106,11 +106,11 @@ class AccountLinks:
         """Mail a new link to ``email``, and return the link; the former link of the same purpose expires."""
         link = await self.make(connection, purpose, user_id, email=email, created_by=created_by)
         facts: dict[str, str | datetime] = {"user_name": user_name, "until": link.expires_time}
-        await self._mailer.mail(connection, _LETTERS[purpose], email, user_id, facts=facts, link=link.url)
+        await self.mailer.mail(connection, _LETTERS[purpose], email, user_id, facts=facts, link=link.url)
         return replace(link, mailed=True)
 
     def _address(self, path_and_fragment: str) -> str:
-        return self._public_url + path_and_fragment
+        return self.public_url + path_and_fragment
 
 
 def links_of(settings: Settings, mailer: Mailer) -> AccountLinks:

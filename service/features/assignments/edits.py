@@ -49,10 +49,12 @@ class _Edited:
     now: datetime
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AssignmentEdits:
     """Assigns roles, one assignment at a time.
 
-    ``now`` is the session store's time in seconds, by which assignments start and expire. All methods raise:
+    ``clock`` returns the session store's time in seconds, by which assignments start and expire. All
+    methods raise:
 
     - ``NotFound``
     - ``PermissionDenied``: the user or the role has a code that the caller lacks.
@@ -61,14 +63,13 @@ class AssignmentEdits:
     - ``Unavailable``
     """
 
-    def __init__(self, units: RightsUnits, notices: Notices, now: Callable[[], float]) -> None:
-        self._units = units
-        self._notices = notices
-        self._now = now
+    units: RightsUnits
+    notices: Notices
+    clock: Callable[[], float]
 
     def now(self) -> datetime:
         """Return the time by which assignments start and expire, rounded down to whole milliseconds."""
-        return whole_milliseconds(from_seconds(self._now()))
+        return whole_milliseconds(from_seconds(self.clock()))
 
     async def create(self, write: Write, user_id: int, given: Mapping[str, Any]) -> Saved[Assignment]:
         """Assign the role ``role_id`` or ``role_code``, from ``valid_from`` until ``valid_until``.
@@ -138,7 +139,7 @@ class AssignmentEdits:
     @asynccontextmanager
     async def _changing(self, write: Write, user_id: int, pace: Pace = "usual") -> AsyncIterator[_Edited]:
         """Run a block that changes a user's roles, if the caller may and an administrator remains."""
-        async with self._units.of_rights(write, pace=pace) as unit:
+        async with self.units.of_rights(write, pace=pace) as unit:
             user = await user_list.read(unit.connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             target = await unit.check.target(unit.connection, user_id, "set-roles")
@@ -178,7 +179,7 @@ class AssignmentEdits:
         if after is not None:
             facts |= {"from": after.valid_from, "until": after.valid_until, "reason": after.reason}
         by = acted_by(edited.target)
-        await self._notices.tell(unit.connection, edited.target.user_id, "roles_changed", by, facts)
+        await self.notices.tell(unit.connection, edited.target.user_id, "roles_changed", by, facts)
 
 
 def _time(given: datetime | None) -> datetime | None:

@@ -1,6 +1,7 @@
 """The same operation on many users in one transaction; each user is checked as in a single operation."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
 
@@ -30,6 +31,7 @@ _Change = Callable[[UnitOfWork, Target, User], Awaitable[bool]]
 """Change one user within a unit; return false if nothing changed."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BulkActs:
     """Applies one operation to many users: to all of them, or to none.
 
@@ -38,20 +40,17 @@ class BulkActs:
     administrator would remain, ``RefreshRequired`` and ``Unavailable``.
     """
 
-    def __init__(
-        self, units: RightsUnits, accounts: Accounts, revocations: Revocations, store: SessionStore
-    ) -> None:
-        self._units = units
-        self._accounts = accounts
-        self._revocations = revocations
-        self._store = store
+    units: RightsUnits
+    accounts: Accounts
+    revocations: Revocations
+    store: SessionStore
 
     async def set_status(self, write: Write, user_ids: Sequence[int], status: Status) -> Saved[BulkDone]:
         """Enable or disable users; users with this status stay unchanged."""
 
         async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
             if before.status != status:
-                await self._accounts.change_status(unit, target, before, status)
+                await self.accounts.change_status(unit, target, before, status)
             return before.status != status
 
         act: Act = "enable" if status == "enabled" else "disable"
@@ -79,7 +78,7 @@ class BulkActs:
             if len(after) > max(MAX_ROLES, len(had)):
                 raise ValidationFailed(("roleId", f"The user has {MAX_ROLES} roles, which is the most"))
             if after != had:
-                await self._accounts.edit(unit, target, before, {}, role_ids=after)
+                await self.accounts.edit(unit, target, before, {}, role_ids=after)
             return after != had
 
         pace: Pace = "bulk" if action == "give" else "urgent"
@@ -93,10 +92,10 @@ class BulkActs:
         """
 
         async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
-            if not await self._store.count_sessions([target.login_id]):
+            if not await self.store.count_sessions([target.login_id]):
                 return False
             unit.leaving.add(target.user_id)
-            unit.follow_ups.append(partial(self._revocations.kick, target, before.user_name))
+            unit.follow_ups.append(partial(self.revocations.kick, target, before.user_name))
             return True
 
         return await self._do(write, user_ids, ("end-sessions",), change, pace="urgent")
@@ -114,7 +113,7 @@ class BulkActs:
         """Apply ``change`` to each user on whom the caller may perform ``acts``, after ``require``."""
         faults = RowFaults()
         once_each(faults, "ids", enumerate(map(str, user_ids), 1))
-        async with self._units.of_rights(write, within=WITHIN, pace=pace) as unit:
+        async with self.units.of_rights(write, within=WITHIN, pace=pace) as unit:
             if require is not None:
                 await require(unit)
             users = await self._targets(unit, user_ids, acts, faults)

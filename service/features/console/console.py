@@ -10,6 +10,7 @@ import hashlib
 import html
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -90,15 +91,15 @@ class Console:
         return _REFERENCE.sub(led, page).replace(b"<html ", tag, 1)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Entrance:
     """``/console``."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    console: Console
 
     async def on_get(self, context: RequestContext) -> Document:
         """Read the page of the console."""
-        return await self._console.page(context)
+        return await self.console.page(context)
 
 
 class SwitchedOff:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -162,12 +163,12 @@ _LONGEST_NAME: Final = 256  # characters; valid names are shorter in every foldi
 _REFUSED: Final = (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Subjects:
     """Finds the callers of subjects."""
 
-    def __init__(self, current: CurrentRights, authenticator: Authenticator) -> None:
-        self._current = current
-        self._authenticator = authenticator
+    current: CurrentRights
+    authenticator: Authenticator
 
     async def callers(
         self,
@@ -182,7 +183,7 @@ class Subjects:
         account within its scopes. ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
         """
         users = {subject: who for subject in subjects if (who := _user(subject)) is not None}
-        known = await self._current.of(set(users.values()), all_rights) if users else {}
+        known = await self.current.of(set(users.values()), all_rights) if users else {}
         known_callers = {subject: known[who] for subject, who in users.items() if who in known}
         work = CooperativeYield()
         for subject in subjects:
@@ -201,12 +202,12 @@ class Subjects:
         who = _user(subject)
         if who is None:
             return None
-        known = self._current.remembered(who, all_rights)
-        return known or (await self._current.of((who,), all_rights)).get(who)
+        known = self.current.remembered(who, all_rights)
+        return known or (await self.current.of((who,), all_rights)).get(who)
 
     async def _of_token(self, token: str, permission_map: PermissionMap) -> Caller | None:
         try:
-            return (await self._authenticator.checked(token, permission_map)).caller
+            return (await self.authenticator.checked(token, permission_map)).caller
         except _REFUSED:
             return None
 

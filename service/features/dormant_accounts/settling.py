@@ -1,5 +1,6 @@
 """Notify the owners of dormant accounts, and later disable the accounts; off by default."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from time import perf_counter
@@ -82,14 +83,12 @@ async def _tell(database: Database, settings: Settings, notices: Notices, each: 
     await _enter(settings, each, "tell a dormant account", perf_counter())
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Disabler:
-    def __init__(
-        self, settings: Settings, units: RightsUnits, revocations: Revocations, notices: Notices
-    ) -> None:
-        self._settings = settings
-        self._units = units
-        self._revocations = revocations
-        self._notices = notices
+    settings: Settings
+    units: RightsUnits
+    revocations: Revocations
+    notices: Notices
 
     @classmethod
     async def of(
@@ -111,8 +110,8 @@ class _Disabler:
         """Disable the account if it is still dormant; return true if it was disabled."""
         begun = perf_counter()
         try:
-            async with self._units.of_rights(Write(_OPERATOR)) as unit:
-                days = self._settings.auth.dormant_days
+            async with self.units.of_rights(Write(_OPERATOR)) as unit:
+                days = self.settings.auth.dormant_days
                 if not await dormant.quiet(unit.connection, days, each.user_id):
                     return False
                 before = await user_list.read(unit.connection, each.user_id)
@@ -123,11 +122,11 @@ class _Disabler:
                     target,
                     before,
                     {"status": "disabled"},
-                    notices=self._notices,
+                    notices=self.notices,
                 )
                 changes = change_log.edited_user(edit.before, edit.after)
                 unit.leaving.add(each.user_id)
-                unit.follow_ups.append(partial(self._revocations.settle, target))
+                unit.follow_ups.append(partial(self.revocations.settle, target))
         except NotFound:
             return False
         except Conflict as refusal:  # the last administrator, or an invariant
@@ -138,7 +137,7 @@ class _Disabler:
                 reason=refusal.detail,
             )
             return False
-        await _enter(self._settings, each, "disable a dormant account", begun, changes)
+        await _enter(self.settings, each, "disable a dormant account", begun, changes)
         return True
 
 

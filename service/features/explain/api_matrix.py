@@ -79,11 +79,11 @@ class RoleMatrix(PolicyQuestion, at="/api/policy/matrix"):
 
         The line decides who may request a role, or who approves.
         """
-        context.policy = self._live.current
-        async with self._concurrency.turn():
-            async with self._database.snapshot(within=WITHIN) as connection:
+        context.policy = self.live.current
+        async with self.concurrency.turn():
+            async with self.database.snapshot(within=WITHIN) as connection:
                 standing = await self._standing(context, connection, query.at)
-            return await self._concurrency.computed(matrix_answer, standing, query)
+            return await self.concurrency.computed(matrix_answer, standing, query)
 
 
 Guard = Literal["public", "login", "permission", "outside"]
@@ -118,14 +118,14 @@ class Coverage(Schema):
 
 class PolicyCoverage(Responders, at="/api/policy/coverage"):
     def __init__(self, live: LivePolicy, routes: Routes, concurrency: ConcurrencyLimit) -> None:
-        self._live = live
+        self.live = live
         self._routes = routes
-        self._concurrency = concurrency
+        self.concurrency = concurrency
 
     @needs("system:policy:read", name="getPolicyCoverage")
     async def on_get(self, context: RequestContext, query: PartQuery) -> Coverage:
         """Read all routes with their guards, and the resources that guard nothing."""
-        context.policy = policy = self._live.current
+        context.policy = policy = self.live.current
         guards = [
             _guard(policy, operation.method, operation.template) for operation in self._routes.operations
         ]
@@ -136,8 +136,8 @@ class PolicyCoverage(Responders, at="/api/policy/coverage"):
         registered = filter(is_registered, policy.rules.objects(RESOURCE))
         routes = [operation.object for operation in self._routes.operations]
         # Comparing a hundred thousand resources takes a while.
-        async with self._concurrency.turn():
-            lost = await self._concurrency.computed(unrouted, registered, routes)
+        async with self.concurrency.turn():
+            lost = await self.concurrency.computed(unrouted, registered, routes)
         return Coverage(policy.revision, guards, list(query.part(lost)), len(lost))
 
 

@@ -138,9 +138,9 @@ class WhatIf(PolicyQuestion, at="/api/policy/what-if"):
         Asks what would be if a role gave other codes, if a user had other roles, or if other codes opened a
         resource.
         """
-        context.policy = policy = self._live.current
-        async with self._concurrency.turn():
-            async with self._database.snapshot(within=WITHIN) as connection:
+        context.policy = policy = self.live.current
+        async with self.concurrency.turn():
+            async with self.database.snapshot(within=WITHIN) as connection:
                 had = await query.roles(connection)
                 standing = await standing_of(policy, connection)
-            return await self._concurrency.computed(what_if_answer, standing, had, query)
+            return await self.concurrency.computed(what_if_answer, standing, had, query)

@@ -205,13 +205,13 @@ class WhoMay(PolicyQuestion, at="/api/policy/who"):
         With an object of a layer: the roles that pass this object, such as those that may request a role or
         approve.
         """
-        context.policy, ask = self._live.current, query.ask
-        async with self._concurrency.turn():
-            async with self._database.snapshot(within=WITHIN) as connection:
+        context.policy, ask = self.live.current, query.ask
+        async with self.concurrency.turn():
+            async with self.database.snapshot(within=WITHIN) as connection:
                 policy, instant = await self._asked(context, connection, query.at)
                 standing = await standing_of(policy, connection, instant, kind=query.kind)
-            passing = await self._concurrency.computed(ask, standing)
-            return await self._concurrency.computed(who_answer, passing, standing.policy.revision, query)
+            passing = await self.concurrency.computed(ask, standing)
+            return await self.concurrency.computed(who_answer, passing, standing.policy.revision, query)
 
 
 class PassingUser(Schema):
@@ -227,11 +227,11 @@ class WhoUsers(PolicyQuestion, at="/api/policy/who/users"):
     @example_parameters(method="GET", path="/api/user/list")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
         """List the users who pass a request, or an object of a layer, by name."""
-        context.policy, ask = self._live.current, query.ask
-        async with self._concurrency.turn(), self._database.snapshot(within=WITHIN) as connection:
+        context.policy, ask = self.live.current, query.ask
+        async with self.concurrency.turn(), self.database.snapshot(within=WITHIN) as connection:
             policy, instant = await self._asked(context, connection, query.at)
             standing = await standing_of(policy, connection, instant, kind=query.kind)
-            passing = await self._concurrency.computed(ask, standing)
+            passing = await self.concurrency.computed(ask, standing)
             users = await role_holdings.holders(
                 connection,
                 passing.role_sets,
@@ -352,12 +352,12 @@ class WhatMay(PolicyQuestion, at="/api/policy/what"):
     @example_parameters(role_code="auditor")
     async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
         """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""
-        context.policy = self._live.current
-        async with self._concurrency.turn():
-            async with self._database.snapshot(within=WITHIN) as connection:
+        context.policy = self.live.current
+        async with self.concurrency.turn():
+            async with self.database.snapshot(within=WITHIN) as connection:
                 policy, instant = await self._asked(context, connection, query.at)
                 asking = await query.subject(connection, instant)
-            return await self._concurrency.computed(what_answer, policy, asking, query)
+            return await self.concurrency.computed(what_answer, policy, asking, query)
 
 
 class OpenRequest(Schema):
@@ -388,12 +388,12 @@ def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
 
 class Openings(Responders, at="/api/policy/openings"):
     def __init__(self, live: LivePolicy, concurrency: ConcurrencyLimit) -> None:
-        self._live = live
-        self._concurrency = concurrency
+        self.live = live
+        self.concurrency = concurrency
 
     @needs("system:policy:read", name="listOpenings")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[OpenRequest]:
         """List the requests with public access: those open to everybody, and those open to every login."""
-        context.policy = policy = self._live.current
-        async with self._concurrency.turn():
-            return await self._concurrency.computed(openings_answer, policy, query)
+        context.policy = policy = self.live.current
+        async with self.concurrency.turn():
+            return await self.concurrency.computed(openings_answer, policy, query)

@@ -1,5 +1,6 @@
 """Common code of questions about the policy, the stored roles and users."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -18,16 +19,14 @@ WITHIN: Final = 30.0
 """Maximum seconds to read roles and users."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class PolicyQuestion(Responders):
     """Base class of questions about a policy and the stored roles, with few questions at a time."""
 
-    def __init__(
-        self, database: Database, live: LivePolicy, concurrency: ConcurrencyLimit, past: PastPolicies
-    ) -> None:
-        self._database = database
-        self._live = live
-        self._concurrency = concurrency
-        self._past = past
+    database: Database
+    live: LivePolicy
+    concurrency: ConcurrencyLimit
+    past: PastPolicies
 
     async def _asked(
         self, context: RequestContext, connection: Connection, at: datetime | None
@@ -35,7 +34,7 @@ class PolicyQuestion(Responders):
         """Return the policy and the instant of the question; the request itself is decided as of now."""
         assert context.policy is not None  # noqa: S101 - the caller has set it
         instant = await instant_of(connection, at)
-        return await self._past.at(connection, context.policy, instant), instant
+        return await self.past.at(connection, context.policy, instant), instant
 
     async def _standing(
         self, context: RequestContext, connection: Connection, at: datetime | None

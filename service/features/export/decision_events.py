@@ -1,6 +1,7 @@
 """Events of the decision log: the decision of a finished request."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -18,11 +19,11 @@ from service.web.observability.log_format import clock
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DecisionEvents:
     """Passes the events of finished requests to ``log``, without waiting."""
 
-    def __init__(self, log: DecisionLog) -> None:
-        self._log = log
+    log: DecisionLog
 
     def note(self, context: RequestContext) -> None:
         """Pass on the event of ``context``, if the log keeps it; never raises.
@@ -30,12 +31,12 @@ class DecisionEvents:
         Requests without a decision of the enforcer, such as those without a valid token, have no event.
         """
         decision = context.decision
-        if decision is None or not self._log.keeps(allowed=decision.allowed):
+        if decision is None or not self.log.keeps(allowed=decision.allowed):
             return
         try:
-            self._log.put(event_of(context, decision))
+            self.log.put(event_of(context, decision))
         except Exception as error:  # noqa: BLE001 - the answer is sent, and others wait for this worker
-            self._log.miss()
+            self.log.miss()
             _log.error("a decision can't be logged", decision=decision.id, exc_info=error)
 
 

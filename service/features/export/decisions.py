@@ -1,6 +1,7 @@
 """The decision log of a worker by its settings, including its export to destinations."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from service.features.decision_log.decision_event import Event, encoded
 from service.features.decision_log.decision_log import DecisionLog, DecisionWriter, output_named
@@ -9,16 +10,16 @@ from service.features.export.exporter import DecisionOutbox
 from service.settings import Policy
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Exported:
-    def __init__(self, outbox: DecisionOutbox) -> None:
-        self._outbox = outbox
+    outbox: DecisionOutbox
 
     def put(self, event: Event) -> None:
-        self._outbox.put(encoded(event))
+        self.outbox.put(encoded(event))
 
     def put_lines(self, lines: Sequence[Line]) -> None:
         for line in lines:
-            self._outbox.put(b"".join(line))
+            self.outbox.put(b"".join(line))
 
 
 def decision_log(settings: Policy, outbox: DecisionOutbox | None = None) -> DecisionLog | None:

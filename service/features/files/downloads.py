@@ -24,12 +24,12 @@ def file_tag(file: File) -> str:
     return f'"{file.sha256}"'
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Downloads:
     """Answers requests for the content of files."""
 
-    def __init__(self, objects: ObjectStore, presigned: PresignedUrls | None) -> None:
-        self._objects = objects
-        self._presigned = presigned
+    objects: ObjectStore
+    presigned: PresignedUrls | None
 
     def answer(self, context: RequestContext, file: File) -> Stream:
         """Return ``file``, the requested part of it, a redirect to it, or 304 if the client has it.
@@ -41,8 +41,8 @@ class Downloads:
         if is_known(context, tag):
             return Stream(nothing(), file.content_type, headers, status=_NOT_MODIFIED)
         disposition = attachment(file.name)
-        if self._presigned is not None:
-            where = {"Location": self._presigned.of(file.key, disposition)}
+        if self.presigned is not None:
+            where = {"Location": self.presigned.of(file.key, disposition)}
             return Stream(nothing(), file.content_type, headers | where, length=0, status=_ELSEWHERE)
         part = part_of(context, tag, file.size)
         headers |= {"Content-Disposition": disposition, "Accept-Ranges": "bytes"}
@@ -52,7 +52,7 @@ class Downloads:
         else:
             status = _PARTIAL
             headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{file.size}"
-        chunks = self._objects.read(file.key, file.size, part.start, part.stop)
+        chunks = self.objects.read(file.key, file.size, part.start, part.stop)
         return Stream(chunks, file.content_type, headers, length=part.stop - part.start, status=status)
 
 

@@ -28,29 +28,29 @@ class PublicLink:
     expire_time: datetime
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PublicLinks:
     """Creates, finds and revokes public links; a file has at most one."""
 
-    def __init__(self, database: Database, limits: Upload) -> None:
-        self._database = database
-        self._limits = limits
+    database: Database
+    limits: Upload
 
     async def make(self, file_id: int, seconds: int | None) -> PublicLink:
         """Create a link that is valid for ``seconds``, or for the default life; it replaces the former link.
 
         Raises NotFound, and ValidationFailed for a longer life than the settings allow.
         """
-        life = self._limits.link_life if seconds is None else seconds
-        if life > self._limits.link_max_life:
-            raise ValidationFailed(("expiresIn", f"At most {self._limits.link_max_life} seconds"))
+        life = self.limits.link_life if seconds is None else seconds
+        if life > self.limits.link_max_life:
+            raise ValidationFailed(("expiresIn", f"At most {self.limits.link_max_life} seconds"))
         token = secrets.token_urlsafe(_RANDOM_BYTES)
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             expires = await files.link(connection, file_id, _hash(token), timedelta(seconds=life))
-        return PublicLink(token, f"{self._limits.public_url.rstrip('/')}{PATH}{token}", expires)
+        return PublicLink(token, f"{self.limits.public_url.rstrip('/')}{PATH}{token}", expires)
 
     async def revoke(self, file_id: int) -> None:
         """Revoke the link of a file, if it has one. Raises NotFound if there is no such file."""
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             await files.unlink(connection, file_id)
 
     async def file_of(self, token: str) -> files.File:
@@ -59,7 +59,7 @@ class PublicLinks:
         Raises the same NotFound for unknown, expired and revoked tokens, and for deleted files. Every text is
         hashed and looked up, even if malformed, so that all take the same time.
         """
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             file = await files.of_link(connection, _hash(token))
         if file is None:
             raise NotFound("There is no such link")

@@ -1,5 +1,6 @@
 """The cleanup: deletes what uploads and deletions have left behind, one at a time."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from service.features.files.store import Orphans, begin_cleanup, end_leases, forget
@@ -11,6 +12,7 @@ LONGEST: Final = 600.0
 """Seconds that one cleanup may take; the next one continues."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OrphanCleanup:
     """Deletes discarded files, abandoned uploads, and objects without a file.
 
@@ -18,9 +20,8 @@ class OrphanCleanup:
     listed before their rows are read, so that an object created in between is not deleted.
     """
 
-    def __init__(self, database: Database, objects: ObjectStore) -> None:
-        self._database = database
-        self._objects = objects
+    database: Database
+    objects: ObjectStore
 
     async def once(self) -> int | None:
         """Sweep if no other sweep is running; return the number of deleted objects, None if not swept.
@@ -30,11 +31,11 @@ class OrphanCleanup:
         """
         # This transaction holds the lock and reads. Other transactions write, each a batch: an interrupted
         # sweep keeps its completed batches, and row locks are short.
-        async with self._database.transaction(within=LONGEST) as connection:
+        async with self.database.transaction(within=LONGEST) as connection:
             leftovers = await begin_cleanup(connection)
             if leftovers is None:
                 return None
-            async with self._database.transaction() as writing:
+            async with self.database.transaction() as writing:
                 await end_leases(writing)
             count = await self._clear_discarded(leftovers)
             count += await self._clear_orphans(leftovers)
@@ -47,23 +48,23 @@ class OrphanCleanup:
         while files := await leftovers.discarded(_AT_ONCE):
             for file in files:
                 if leftovers.owns(file.key):
-                    await self._objects.delete(file.key)
-            async with self._database.transaction() as writing:
+                    await self.objects.delete(file.key)
+            async with self.database.transaction() as writing:
                 await forget(writing, *[file.file_id for file in files])
             count += len(files)
         return count
 
     async def _clear_orphans(self, leftovers: Orphans) -> int:
         count = 0
-        async for keys in self._objects.keys(leftovers.prefix):
+        async for keys in self.objects.keys(leftovers.prefix):
             orphans = await leftovers.without_file(keys)
             for key in orphans:
-                await self._objects.delete(key)
+                await self.objects.delete(key)
             count += len(orphans)
         return count
 
     async def _clear_unfinished(self, leftovers: Orphans) -> int:
-        unfinished = await self._objects.unfinished(leftovers.prefix)
+        unfinished = await self.objects.unfinished(leftovers.prefix)
         given_up = await leftovers.without_file({upload.key for upload in unfinished})
         abandoned = [upload for upload in unfinished if upload.key in given_up]
         for upload in abandoned:

@@ -240,6 +240,7 @@ EXISTS (
 _DISCARDED: Final = RowMapper(Discarded, file, file_id=file.c.id)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Orphans:
     """One cleanup, which lasts as long as its transaction: a lost one ends it at the next question.
 
@@ -247,9 +248,8 @@ class Orphans:
     database.
     """
 
-    def __init__(self, connection: Connection, prefix: str) -> None:
-        self._connection = connection
-        self.prefix = prefix
+    connection: Connection
+    prefix: str
 
     def owns(self, key: str) -> bool:
         """Return whether the object ``key`` is of this database, and not of one that it was restored from."""
@@ -258,16 +258,16 @@ class Orphans:
     async def discarded(self, most: int) -> list[Discarded]:
         """Return up to ``most`` of all discarded files."""
         statement = _DISCARDED.select.where(file.c.state == DISCARDED)
-        return await _DISCARDED.all(self._connection, statement.order_by(file.c.id).limit(most))
+        return await _DISCARDED.all(self.connection, statement.order_by(file.c.id).limit(most))
 
     async def without_file(self, keys: Collection[str]) -> set[str]:
         """Return the keys without a row."""
-        known = await self._connection.execute(select(file.c.key).where(file.c.key.in_(keys)))
+        known = await self.connection.execute(select(file.c.key).where(file.c.key.in_(keys)))
         return set(keys) - {row.key for row in known}
 
     async def finish(self) -> None:
         """Record the time of a complete cleanup."""
-        await self._connection.execute(change(object_space).values(swept_time=func.now()))
+        await self.connection.execute(change(object_space).values(swept_time=func.now()))
 
 
 async def keep_objects(connection: Connection) -> None:

@@ -1,6 +1,7 @@
 """Answer proxies that ask about a request, as the hub's ``/access/v1/forward`` does."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from service import errors
@@ -34,12 +35,12 @@ class Reply(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Proxied:
     """Answers questions about requests to the followed services."""
 
-    def __init__(self, point: DecisionPoint, services: tuple[str, ...]) -> None:
-        self._point = point
-        self._services = services
+    point: DecisionPoint
+    services: tuple[str, ...]
 
     def answer(self, scope: Scope, note: Note) -> Reply:
         """Return the answer that allows a request; ``note`` receives the question and the answer.
@@ -55,11 +56,11 @@ class Proxied:
             service = service.partition("/")[0]
             prefix = f"{FORWARD}{dialect}/{service}".encode()
             scope = {**scope, originals.TAIL: (scope.get("raw_path") or b"").removeprefix(prefix)}
-        if service not in self._services:
+        if service not in self.services:
             raise errors.ProxyRefused("This service is not followed here")
         original = originals.original_of(scope, profile)
         token = _token(scope)
-        deciding = self._point.deciding()
+        deciding = self.point.deciding()
         if deciding is None:
             raise errors.Unavailable(_TOO_OLD)
         policy, asking = deciding
@@ -68,7 +69,7 @@ class Proxied:
             raise errors.ProxyRefused("The account that follows may not ask as a proxy", allowed)
         asked, evaluated = self._decided(policy, scope, service, original, token)
         note(asked, evaluated)
-        if self._point.deciding() is None:  # the process may have been stopped
+        if self.point.deciding() is None:  # the process may have been stopped
             raise errors.Unavailable(_TOO_OLD)
         decision = decision_allowing(evaluated.answer, evaluated.caller)
         values = (*identity_of(evaluated.caller), decision.id, "")
@@ -86,10 +87,10 @@ class Proxied:
         if known is not None and known.allow_preflight and is_preflight(scope, original):
             answer = as_answer(policy, policy.judge(RESOURCE, PREFLIGHT, None), None)
             return asked, Evaluated(answer, None, 0.0)
-        caller = None if token is None else self._point.identify(token)
+        caller = None if token is None else self.point.identify(token)
         if token is not None and caller is None:
             raise errors.TokenInvalid
-        answer = self._point.about(policy, RequestTo(service, original.method, original.path), caller)
+        answer = self.point.about(policy, RequestTo(service, original.method, original.path), caller)
         return asked, Evaluated(answer, caller, 0.0)
 
 

@@ -5,6 +5,7 @@ that the user has confirmed; a stranger may own any other address.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
@@ -57,12 +58,12 @@ class Links(Protocol):
         """Return a new link for a notice to be mailed to ``email``."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Notices(notify.Notices):
     """Writes notices; without ``outbox`` and ``links``, or without a mail server, sends no mails."""
 
-    def __init__(self, outbox: Outbox | None = None, links: Links | None = None) -> None:
-        self._outbox = outbox
-        self._links = links
+    outbox: Outbox | None = None
+    links: Links | None = None
 
     async def tell(
         self,
@@ -109,7 +110,7 @@ class Notices(notify.Notices):
                 await self._mail(connection, new, owner)
 
     def _mails(self, kind: NoticeKind) -> bool:
-        return kind in WORDS and self._outbox is not None and self._outbox.enabled
+        return kind in WORDS and self.outbox is not None and self.outbox.enabled
 
     async def _mail(self, connection: Connection, new: NewNotice, owner: Told) -> None:
         """Mail a notice to the account's owner, with a link if its text contains one."""
@@ -118,15 +119,15 @@ class Notices(notify.Notices):
         if not has_link(new.kind):
             shown = _shown(new, owner, owner.create_time)
             await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown))
-        elif self._links is not None:
+        elif self.links is not None:
             purpose = link_of(new.kind)
-            link = await self._links.of_notice(connection, purpose, owner.user_id, email=owner.email)
+            link = await self.links.of_notice(connection, purpose, owner.user_id, email=owner.email)
             shown = _shown(new, owner, link.expires_time)
             await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown), link.url)
 
     async def _put(self, connection: Connection, letter: Letter, url: str | None = None) -> None:
-        assert self._outbox is not None  # noqa: S101 - see _mails
-        await self._outbox.put(connection, letter, url)
+        assert self.outbox is not None  # noqa: S101 - see _mails
+        await self.outbox.put(connection, letter, url)
 
     async def of_login(self, database: Database, user_id: int, address: str, user_agent: str) -> None:
         """Notify a user of a login from a device that is new to the account. Raises ``Unavailable``.

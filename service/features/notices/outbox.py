@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 from uuid import uuid4
@@ -31,17 +32,17 @@ class Sealing(Protocol):
         """Return the secret; raises Unavailable for an unknown key and for another ``about``."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Outbox(Mailer):
     """The outbox of an installation; without ``mail.url`` it accepts no mails."""
 
-    def __init__(self, settings: Settings, keys: Sealing) -> None:
-        self._settings = settings
-        self._keys = keys
+    settings: Settings
+    keys: Sealing
 
     @property
     def enabled(self) -> bool:
         """True if mails are sent."""
-        return bool(self._settings.mail.url)
+        return bool(self.settings.mail.url)
 
     async def put(self, connection: Connection, letter: Letter, link: str | None = None) -> bool:
         """Write ``letter``, to be sent after the commit of ``connection``'s transaction.
@@ -53,8 +54,8 @@ class Outbox(Mailer):
             return False
         if link is None and WORDS[letter.kind].needs_link:
             raise ValueError(f"a mail of the kind {letter.kind} needs a link")
-        message_id = new_message_id(self._settings.mail)
-        sealed = None if link is None else self._keys.seal(link.encode(), about(message_id))
+        message_id = new_message_id(self.settings.mail)
+        sealed = None if link is None else self.keys.seal(link.encode(), about(message_id))
         new = NewMail(
             message_id=message_id,
             kind=letter.kind,

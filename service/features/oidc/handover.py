@@ -1,6 +1,7 @@
 """Handover of accounts to a provider, by users who may set their passwords."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from service.administration import change_log
@@ -16,24 +17,17 @@ from service.kernel.write import Write
 from service.records import user_list
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Handover:
     """Hands accounts over to a provider: from then on, a sign-in there as the subject opens the account."""
 
-    def __init__(
-        self,
-        units: RightsUnits,
-        notices: Notices,
-        issuers: dict[str, str],
-        *,
-        people: People,
-        now: Callable[[], datetime],
-    ) -> None:
-        """``issuers`` has the issuer of each provider, by name."""
-        self._people = people
-        self._now = now
-        self._units = units
-        self._notices = notices
-        self._issuers = issuers
+    units: RightsUnits
+    notices: Notices
+    issuers: dict[str, str]
+    """The issuer of each provider, by name."""
+
+    people: People
+    now: Callable[[], datetime]
 
     async def hand_over(self, write: Write, name: str, user_name: str, subject: str) -> None:
         """Link a person's account to a subject of the provider ``name``, and notify that person.
@@ -43,11 +37,11 @@ class Handover:
         ``ValidationFailed`` for a subject with invisible characters. Raises ``Conflict`` for a service
         account and for a subject that has an account.
         """
-        if (issuer := self._issuers.get(name)) is None:
+        if (issuer := self.issuers.get(name)) is None:
             raise NotFound("There is no such provider")
         if fault := unseen_fault(subject):
             raise ValidationFailed(("subject", fault))
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             user_id = await person_of(unit.connection, user_name)
             target = await unit.check.target(unit.connection, user_id, "set-password", only_reads=True)
             await unit.check.take_over(unit.connection, [user_id], "hand_over")
@@ -61,11 +55,11 @@ class Handover:
                 subject,
                 target.user_id,
                 managed=False,
-                linked_by=await self._people.standing_behind(unit.connection, user_id, self._now()),
+                linked_by=await self.people.standing_behind(unit.connection, user_id, self.now()),
             ):
                 raise Conflict("Somebody signs in as this subject already", rule="unique", field="subject")
             unit.changes += field_changes(logged, {}, {"provider": name, "subject": subject})
             facts = {"name": name}
-            await self._notices.tell(
+            await self.notices.tell(
                 unit.connection, target.user_id, "identity_linked", "administrator", facts
             )

@@ -1,6 +1,7 @@
 """Logout at a provider: the provider's logout requests, and the URL for a logout there."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -18,38 +19,36 @@ from service.records.database.transactions import Database
 _JTI_LIFE: Final = 1800
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProviderLogout:
     """Ends sessions at the request of ``providers``, and returns their logout URLs."""
 
-    def __init__(
-        self, providers: Mapping[str, Provider], database: Database, store: SessionStore, log: LoginLog
-    ) -> None:
-        self._providers = providers
-        self._database = database
-        self._store = store
-        self._entries = log
+    providers: Mapping[str, Provider]
+    database: Database
+    store: SessionStore
+    log: LoginLog
 
     async def log_out_at(self, name: str, token: str) -> int:
         """End the sessions that a logout token of the provider names; return their number.
 
         Raises ``NotFound``, ``Unavailable``, and ``SignInFailed`` for an untrusted or repeated token.
         """
-        if (provider := self._providers.get(name)) is None:
+        if (provider := self.providers.get(name)) is None:
             raise NotFound("There is no such provider")
         try:
             order = await provider.logout_order(token)
         except Untrusted as error:
             raise refused(name, str(error)) from None
         spent = (1, _JTI_LIFE, "logout-token", sha256(f"{name} {order.jti}".encode()).hexdigest())
-        if await self._store.counters.wait(*spent) is not None:
+        if await self.store.counters.wait(*spent) is not None:
             raise refused(name, "a logout token that was sent before")
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             meant = await sign_ins.end(
                 connection, name, issuer=provider.settings.issuer, subject=order.subject, sid=order.sid
             )
-        ended = await end_sessions_of(self._store, self._entries, meant)
+        ended = await end_sessions_of(self.store, self.log, meant)
         # Counted only now: a request answered with 503 is retried, and ending a session twice is harmless.
-        await self._store.counters.hit(*spent)
+        await self.store.counters.hit(*spent)
         return ended
 
     async def end_session_url(self, caller: Caller, back: str) -> str | None:
@@ -57,15 +56,15 @@ class ProviderLogout:
 
         Also None while the provider does not answer: the local logout must not depend on the provider.
         """
-        session = (await self._store.sessions(caller.login_id)).get(caller.device)
+        session = (await self.store.sessions(caller.login_id)).get(caller.device)
         if session is None or not session.sign_in:
             return None
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             signed_in = await sign_ins.named(connection, caller.user_id, session.sign_in)
-        provider = None if signed_in is None else self._providers.get(signed_in.source)
+        provider = None if signed_in is None else self.providers.get(signed_in.source)
         if provider is None:
             return None
-        hint = await self._store.id_token_of(caller.login_id, caller.device)
+        hint = await self.store.id_token_of(caller.login_id, caller.device)
         try:
             return await provider.end_session_url(back, hint)
         except Unavailable:

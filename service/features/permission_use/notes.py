@@ -1,6 +1,7 @@
 """Notes of the permission codes that a finished request has needed."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -14,6 +15,7 @@ from service.web.messages.context import RequestContext
 _log: Final = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class UseNotes:
     """Passes the codes of allowing lines to ``uses``, in every layer about codes; never waits.
 
@@ -21,8 +23,7 @@ class UseNotes:
     notes nothing.
     """
 
-    def __init__(self, uses: PermissionUses) -> None:
-        self._uses = uses
+    uses: PermissionUses
 
     def note(self, context: RequestContext) -> None:
         """Note what a finished request has needed; never raises."""
@@ -33,9 +34,9 @@ class UseNotes:
         try:
             first, last = opened.line, decision.line
             if first is not None and last is not None:
-                self._uses.note(caller.user_id, (first[2], last[2]))
+                self.uses.note(caller.user_id, (first[2], last[2]))
             if context.objects or context.delegated is not None or context.shown:
-                self._uses.note(caller.user_id, _beside(context, caller))
+                self.uses.note(caller.user_id, _beside(context, caller))
         except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
             _log.error("the use of permissions can't be noted", decision=decision.id, exc_info=error)
 

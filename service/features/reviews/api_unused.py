@@ -138,12 +138,12 @@ class UnusedOfPolicy(PolicyQuestion, at="/api/policy/unused"):
         A code is used if its line allowed a request. The use counts for each role of the user that gives the
         code: of two roles with the same code, neither is unused.
         """
-        policy = context.policy = self._live.current
-        async with self._concurrency.turn():
-            async with self._database.snapshot(within=WITHIN) as connection:
+        policy = context.policy = self.live.current
+        async with self.concurrency.turn():
+            async with self.database.snapshot(within=WITHIN) as connection:
                 stored = await read_unused(connection, query.days, page=query.page, size=query.size)
                 keeps_all = self._keeps_all and await _is_alone(connection)
-            answer = await self._concurrency.computed(self._answer, stored, policy, keeps_all)
+            answer = await self.concurrency.computed(self._answer, stored, policy, keeps_all)
         return unused_answer(answer, query)
 
     def _answer(self, stored: StoredUse, policy: Policy, keeps_all: bool) -> Unused:

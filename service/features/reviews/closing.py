@@ -1,6 +1,7 @@
 """Close reviews in batches: apply the decisions, and the rule for silence to undecided items."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import Any, Final
@@ -38,6 +39,7 @@ WITHIN: Final = 30.0
 _log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Closing:
     """Settles the items of reviews that are over.
 
@@ -45,36 +47,25 @@ class Closing:
     leaves no administrator is skipped; its item states the reason.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        delegation: Delegation,
-        live: LivePolicy,
-        revocations: Revocations,
-        notices: Notices,
-        *,
-        now: Callable[[], datetime],
-        tell: Callable[[OperationEvent], object],
-    ) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._live = live
-        self._revocations = revocations
-        self._notices = notices
-        self._now = now
-        self._tell = tell
+    database: Database
+    delegation: Delegation
+    live: LivePolicy
+    revocations: Revocations
+    notices: Notices
+    now: Callable[[], datetime]
+    tell: Callable[[OperationEvent], object]
 
     async def run(self, review_id: int, *, within: float) -> bool:
         """Settle items for ``within`` seconds; True once the review is closed. Raises ``Unavailable``."""
         until = monotonic() + within
-        async with self._database.snapshot(within=WITHIN) as connection:
+        async with self.database.snapshot(within=WITHIN) as connection:
             review = await reviews.read(connection, review_id)
             reviewers = Reviewers(review.reviewer_ids, review.reviewer_code)
             # Computed for all items before the first item is settled: settling changes the possible
             # reviewers.
             users = await reviews.unsettled_users(connection, review_id)
-            people, policy = People(self._live.takeover_days), self._live.current
-            undecidable = await reviewers.undecidable(connection, policy, people, self._now(), users)
+            people, policy = People(self.live.takeover_days), self.live.current
+            undecidable = await reviewers.undecidable(connection, policy, people, self.now(), users)
         while not await self._batch(review_id, BATCH, undecidable):
             if monotonic() >= until:
                 return False
@@ -92,9 +83,9 @@ class Closing:
     async def _settle(
         self, review_id: int, size: int, undecidable: Undecidable, refused: Conflict | None = None
     ) -> bool:
-        at = self._now()
-        async with self._database.transaction(within=WITHIN) as connection:
-            async with self._delegation.changing(connection):
+        at = self.now()
+        async with self.database.transaction(within=WITHIN) as connection:
+            async with self.delegation.changing(connection):
                 review = await reviews.read(connection, review_id, for_update=True)
                 if review.state == "closed":
                     return True
@@ -111,9 +102,9 @@ class Closing:
                     users, changes = [], [await _close(connection, review_id, at)]
                 event = _event(review, event, changes)
             await inserts.keep_intent(connection, event.event_id, event.create_time, encode(event))
-            await self._revocations.mark_first(users)
-        await self._revocations.mark_all(users)
-        self._tell(event)
+            await self.revocations.mark_first(users)
+        await self.revocations.mark_all(users)
+        self.tell(event)
         return not items
 
     async def _apply(
@@ -129,7 +120,7 @@ class Closing:
             await settling.refuse(connection, items[0], str(refused), at, entry)
             return [], []
         by = f"@{settling.target(items[0].review_id)}"
-        settled = await settling.settle(connection, self._notices, items, at, entry, by=by)
+        settled = await settling.settle(connection, self.notices, items, at, entry, by=by)
         return sorted(settled.users), settled.changes
 
 

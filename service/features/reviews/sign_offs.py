@@ -1,6 +1,7 @@
 """Eligibility for sign-offs: only a person who made none of the changes may sign a revision off."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from service.administration.people import People, reason_of
@@ -9,12 +10,12 @@ from service.records.database.transactions import Connection
 from service.records.published import policy_revisions
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SignOffs:
     """Checks who may sign a revision off. ``now`` is the session store's time."""
 
-    def __init__(self, people: People, now: Callable[[], datetime]) -> None:
-        self._people = people
-        self._now = now
+    people: People
+    now: Callable[[], datetime]
 
     async def same_person(self, connection: Connection, revision: int, user_id: int) -> str | None:
         """Return why the user counts as the same person as an author of the changes; None if not.
@@ -23,6 +24,6 @@ class SignOffs:
         """
         since = await sign_offs.last_before(connection, revision)
         makers = await policy_revisions.authors(connection, since, revision)
-        persons = await self._people.of(connection, {*makers, user_id}, self._now())
+        persons = await self.people.of(connection, {*makers, user_id}, self.now())
         same = persons.same_as_one_of(user_id, sorted(makers))
         return None if same is None else await reason_of(connection, same)

@@ -1,5 +1,7 @@
 """Adoption: a directory takes over an existing account, as if its client had created it."""
 
+from dataclasses import dataclass
+
 from service.administration import change_log
 from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.administration.unit_of_work import RightsUnits
@@ -14,12 +16,12 @@ from service.kernel.write import Write
 from service.records import user_list
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Adoptions:
     """Hands accounts of people over to directories that provision through SCIM."""
 
-    def __init__(self, units: RightsUnits, notices: Notices) -> None:
-        self._units = units
-        self._notices = notices
+    units: RightsUnits
+    notices: Notices
 
     async def adopt(self, write: Write, name: str, user_name: str) -> None:
         """Let the directory ``name`` manage a person's account; notify the person and remove its links.
@@ -29,7 +31,7 @@ class Adoptions:
         account above the ceiling or managed by a directory, and a directory that is cut off or does not
         provision.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             connection = unit.connection
             stored = await directories.named(connection, name)
             if stored is None:
@@ -52,4 +54,4 @@ class Adoptions:
             await directories.add_origin(connection, name, "", str(user_id), user_id, managed=True)
             await scim.put_user(connection, name, user_id, Known())
             unit.changes += field_changes(logged, {}, {"directory": name})
-            await self._notices.tell(connection, user_id, "identity_linked", "administrator", {"name": name})
+            await self.notices.tell(connection, user_id, "identity_linked", "administrator", {"name": name})

@@ -45,20 +45,20 @@ Match = Callable[[Group], None]
 """Raises ``PreconditionFailed`` if the group has changed since the client read it."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScimGroups:
     """Provisions groups. All raise ``Conflict`` as ``source_of`` does, and what units of rights raise."""
 
-    def __init__(self, database: Database, units: RightsUnits, sources: Directories) -> None:
-        self._database = database
-        self._units = units
-        self._sources = sources
+    database: Database
+    units: RightsUnits
+    sources: Directories
 
     async def create(self, write: Write, sent: SentGroup) -> Group:
         """Create a group.
 
         Raises ``ValidationFailed`` for unknown members and ``Conflict`` for a name in use.
         """
-        async with self._units.of_rights(write, within=WITHIN, pace="bulk") as unit:
+        async with self.units.of_rights(write, within=WITHIN, pace="bulk") as unit:
             source = await source_of(unit.connection, write.caller)
             await _require_free(unit.connection, source, sent.display_name)
             members = await _members(unit.connection, source, sent.members)
@@ -74,13 +74,13 @@ class ScimGroups:
 
         A user who leaves the group loses its roles. Raises ``NotFound``, and what ``create`` raises.
         """
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             before = await _read(connection, await source_of(connection, write.caller), group_id)
         match(before)
         sent = change(before)
         if sent.is_stored(before):
             return before  # without a lock: directories often repeat the same request
-        async with self._units.of_rights(write, within=WITHIN, pace="bulk") as unit:
+        async with self.units.of_rights(write, within=WITHIN, pace="bulk") as unit:
             source = await source_of(unit.connection, write.caller)
             stored = await _read(unit.connection, source, group_id)
             if stored != before:
@@ -103,7 +103,7 @@ class ScimGroups:
 
     async def delete(self, write: Write, group_id: int, match: Match) -> None:
         """Delete a group; its members lose its roles. Raises ``NotFound``."""
-        async with self._units.of_rights(write, within=WITHIN, pace="bulk") as unit:
+        async with self.units.of_rights(write, within=WITHIN, pace="bulk") as unit:
             source = await source_of(unit.connection, write.caller)
             before = await _read(unit.connection, source, group_id)
             match(before)
@@ -118,7 +118,7 @@ class ScimGroups:
         """Give the users the roles of their groups, if one of ``names`` gives any."""
         if user_ids and any(source.mapping.get(name) for name in names):
             groups = await scim.groups_of(unit.connection, user_ids)
-            await self._sources.follow(unit, source.name, groups)
+            await self.sources.follow(unit, source.name, groups)
 
 
 def _tell(

@@ -6,6 +6,7 @@ They have a media type of their own and no envelope. Accepted deviations from th
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Self, TypeVar
 
 import msgspec
@@ -379,11 +380,11 @@ ERROR: Final = [f"{MESSAGES}Error"]
 S = TypeVar("S", bound=ScimBodySchema)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScimBody(Generic[S]):
     """Reads the bodies of one operation as ``kind``."""
 
-    def __init__(self, kind: type[S]) -> None:
-        self._kind = kind
+    kind: type[S]
 
     async def read(self, request: Request) -> S:
         """Return the body; raises UnsupportedMediaType, TooLarge, BadRequest and InvalidScim."""
@@ -399,11 +400,11 @@ class ScimBody(Generic[S]):
                 sent = None
             if not isinstance(sent, dict):
                 raise ScimFault("invalidSyntax", "The body must be a JSON object")
-            kept = self._kind.read_sent(sent, deviations)
+            kept = self.kind.read_sent(sent, deviations)
             try:
-                return msgspec.convert(kept, self._kind)
+                return msgspec.convert(kept, self.kind)
             except msgspec.ValidationError:
-                raise _fault_of(kept, self._kind) from None
+                raise _fault_of(kept, self.kind) from None
 
 
 def _fault_of(sent: Mapping[str, Any], kind: Any) -> ScimFault:

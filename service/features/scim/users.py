@@ -5,6 +5,7 @@ can disable a user who holds more than its ceiling from other sources, but not e
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -80,16 +81,14 @@ async def source_of(connection: Connection, caller: Caller) -> Directory:
     return stored
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScimUsers:
     """Provisions users. All raise ``Conflict`` as ``source_of`` does, and what units of rights raise."""
 
-    def __init__(
-        self, database: Database, units: RightsUnits, accounts: Accounts, sources: Directories
-    ) -> None:
-        self._database = database
-        self._units = units
-        self._accounts = accounts
-        self._sources = sources
+    database: Database
+    units: RightsUnits
+    accounts: Accounts
+    sources: Directories
 
     async def create(self, write: Write, sent: SentUser) -> ProvisionedUser:
         """Create an account, or restore the one with that name that the client has deleted.
@@ -97,7 +96,7 @@ class ScimUsers:
         Raises ``ValidationFailed``, and ``Conflict`` for a name in use, by any account.
         """
         sent = structs.replace(sent, active=sent.active is not False)
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             unit.check.directory = source.name
             before = await scim.gone_user(unit.connection, source.name, sent.user_name)
@@ -106,7 +105,7 @@ class ScimUsers:
                 return await _read(unit.connection, source, before)
             values = {**sent.values, "status": "enabled" if sent.active else "disabled"}
             check_values(UserValues, values)
-            made = await self._accounts.add(unit, NewUser(values, None, (), invited=True), None)
+            made = await self.accounts.add(unit, NewUser(values, None, (), invited=True), None)
             subject = str(made.id)
             await directories.add_origin(unit.connection, source.name, "", subject, made.id, managed=True)
             await scim.put_user(unit.connection, source.name, made.id, sent.known)
@@ -118,13 +117,13 @@ class ScimUsers:
         Raises ``NotFound`` and ``ValidationFailed``. Raises ``PermissionDenied`` for a user above the ceiling
         unless the change disables the user, and ``Conflict``, also if no administrator would remain.
         """
-        before = await scim.own_user(self._database, write.caller.user_id, user_id)
+        before = await scim.own_user(self.database, write.caller.user_id, user_id)
         if before is not None:
             change_log.concerns(change_log.user_target(before.user_name))
             match(before)
             if change(before).is_stored(before):
                 return before  # without a lock: directories often repeat the same request
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             stored = await _read(unit.connection, source, user_id)
             match(stored)
@@ -133,13 +132,13 @@ class ScimUsers:
 
     async def delete(self, write: Write, user_id: int, match: Match) -> None:
         """Disable a user and hide it from the client; the rows stay, the roles of groups end."""
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             stored = await _read(unit.connection, source, user_id)
             match(stored)
-            await self._sources.deprovision(unit, source.name, user_id)
+            await self.sources.deprovision(unit, source.name, user_id)
             await scim.forget_user(unit.connection, user_id)
-            await self._sources.follow(unit, source.name, {user_id: ()})
+            await self.sources.follow(unit, source.name, {user_id: ()})
 
     async def _edit(
         self,
@@ -155,14 +154,14 @@ class ScimUsers:
         user = await user_list.read(unit.connection, user_id)
         if sent.active is False and user.status != "disabled":
             # First, and regardless of the other values: a user to be removed must not stay.
-            user = await self._sources.deprovision(unit, source.name, user_id)
+            user = await self.sources.deprovision(unit, source.name, user_id)
         changed = {name: value for name, value in values.items() if getattr(user, name) != value}
         known = _known(stored) != sent.known
         enabled = sent.active is True and user.status != "enabled"
         if not (changed or known or enabled):
             return
         try:
-            target, _ = await self._sources.editing(unit, source.name, user_id, source)
+            target, _ = await self.sources.editing(unit, source.name, user_id, source)
         except PermissionDenied as refusal:
             if sent.active is not False or stored is None:
                 raise  # a deleted user is disabled already and stays so
@@ -174,9 +173,9 @@ class ScimUsers:
                 decision_id=decision_id,
             )
             return
-        saved: User = await self._accounts.edit(unit, target, user, changed)
+        saved: User = await self.accounts.edit(unit, target, user, changed)
         if enabled:
-            await self._accounts.change_status(unit, target, saved, "enabled")
+            await self.accounts.change_status(unit, target, saved, "enabled")
         if known:
             await scim.put_user(unit.connection, source.name, user_id, sent.known)
             target_name = change_log.user_target(saved.user_name)

@@ -1,6 +1,7 @@
 """Checks second factors; each code and each passkey answer counts once, even in a race."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
@@ -30,6 +31,7 @@ def about(user_id: int) -> str:
     return f"user {user_id}"
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FactorCheck:
     """Checks answers against the factors of a user; raises ``LoginFailed`` for any wrong answer.
 
@@ -37,23 +39,15 @@ class FactorCheck:
     ``Unavailable``, also for an unmatched app code while the secret of an app is unreadable.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        keys: FactorKeys,
-        party: RelyingParty | None,
-        now: Callable[[], float],
-        notices: Notices,
-    ) -> None:
-        self._database = database
-        self._keys = keys
-        self._party = party
-        self._now = now
-        self._notices = notices
+    database: Database
+    keys: FactorKeys
+    party: RelyingParty | None
+    now: Callable[[], float]
+    notices: Notices
 
     async def has_factor(self, user_id: int) -> bool:
         """Return whether a user has a second factor; recovery codes alone are none."""
-        return not await store.kinds(self._database, user_id) <= {"recovery_codes"}
+        return not await store.kinds(self.database, user_id) <= {"recovery_codes"}
 
     async def methods(self, user_id: int, least: Acr = "pwd") -> list[Method]:
         """Return the methods that a user can answer with now, the strongest first.
@@ -61,18 +55,18 @@ class FactorCheck:
         Recovery codes are included while any are left. Methods weaker than ``least`` are left out, unless the
         user has no stronger ones.
         """
-        kinds = await store.kinds(self._database, user_id)
-        usable = kinds if self._party else kinds - {"passkey"}
+        kinds = await store.kinds(self.database, user_id)
+        usable = kinds if self.party else kinds - {"passkey"}
         methods = [method for kind, method in _OFFERED.items() if kind in usable]
         return [method for method in methods if not is_weaker(method, least)] or methods
 
     async def options(self, issued: bytes, user_id: int) -> dict[str, Any] | None:
         """Return the options for an assertion by one of a user's passkeys; None without passkeys."""
-        if self._party is None:
+        if self.party is None:
             return None
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             known = await store.passkeys(connection, user_id)
-        return self._party.request_options(issued, known) if known else None
+        return self.party.request_options(issued, known) if known else None
 
     async def check(self, user_id: int, answer: Answer, issued: bytes | None) -> int:
         """Return the id of the factor that ``answer`` proves; it counts once. ``issued`` is for a passkey."""
@@ -96,35 +90,35 @@ class FactorCheck:
         Without ``user_id`` the user is unknown, and the answer must name the user.
         """
         credential_id = id_of(credential)
-        if self._party is None or issued is None or credential_id is None:
+        if self.party is None or issued is None or credential_id is None:
             return None
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             passkey = await store.passkey(connection, credential_id)
         if passkey is None or user_id not in (None, passkey.user_id):
             return None
         try:
-            count = self._party.asserted(credential, issued, passkey, discovered=user_id is None)
+            count = self.party.asserted(credential, issued, passkey, discovered=user_id is None)
         except PasskeyRefusedError as refused:
             _tell("the answer of a passkey is wrong", passkey, why=str(refused))
             return None
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             forward = await store.use_passkey(connection, passkey, count)
         if not forward:
             _tell("the counter of a passkey went back: it may have been copied", passkey)
         return passkey if forward else None
 
     async def _of_code(self, user_id: int, code: str) -> int | None:
-        now, unreadable = self._now(), None
-        for app in await store.apps(self._database, user_id):
+        now, unreadable = self.now(), None
+        for app in await store.apps(self.database, user_id):
             try:
-                secret = self._keys.open(app.sealed_secret, about(user_id))
+                secret = self.keys.open(app.sealed_secret, about(user_id))
             except Unavailable as refusal:  # the code may belong to another app
                 unreadable = refusal
                 continue
             step = totp.step_of(secret, code, now)
             if step is None:
                 continue
-            async with self._database.transaction() as connection:
+            async with self.database.transaction() as connection:
                 if await store.use_app(connection, app, step):
                     return app.id
         if unreadable is not None:
@@ -135,10 +129,10 @@ class FactorCheck:
         digest = recovery_codes.digest_of(code)
         if digest is None:
             return None
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             used = await store.use_recovery_code(connection, user_id, digest)
             if used is not None:
-                await self._notices.tell(connection, user_id, "recovery_code_used")
+                await self.notices.tell(connection, user_id, "recovery_code_used")
         return used
 
 

@@ -1,5 +1,7 @@
 """The second factors of other users: shown to administrators, and reset after a loss."""
 
+from dataclasses import dataclass
+
 from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import LoginLog
@@ -13,6 +15,7 @@ from service.records.factors import Factor
 from service.records.user_list import User
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FactorReset:
     """Shows and removes the factors of users who hold no more than the caller.
 
@@ -21,23 +24,15 @@ class FactorReset:
     user holds a code that the caller lacks.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        delegation: Delegation,
-        revocations: Revocations,
-        notices: Notices,
-        log: LoginLog,
-    ) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._revocations = revocations
-        self._notices = notices
-        self._entries = log
+    database: Database
+    delegation: Delegation
+    revocations: Revocations
+    notices: Notices
+    log: LoginLog
 
     async def factors_of(self, caller: Caller, user_id: int) -> list[Factor]:
         """Return the confirmed factors of a user, the oldest first."""
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             await self._target(connection, caller, user_id, only_reads=True)
             return await factors.of_user(connection, user_id)
 
@@ -47,27 +42,27 @@ class FactorReset:
         The sessions end before the commit and again after it. So nothing is saved while the session store is
         unavailable, and no session survives if this process is killed.
         """
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             user, target = await self._target(connection, caller, user_id)
             await factors.lock(connection, user_id)
-            async with self._delegation.keeping_an_administrator(connection):
+            async with self.delegation.keeping_an_administrator(connection):
                 gone = await factors.remove_all(connection, target.user_id)
-            await self._notices.tell(connection, user_id, "factors_reset", acted_by(target))
+            await self.notices.tell(connection, user_id, "factors_reset", acted_by(target))
             changes = field_changes(
                 change_log.user_target(user.user_name),
                 {"secondFactors": frozenset(f"{factor.kind}: {factor.factor_name}" for factor in gone)},
                 {"secondFactors": frozenset()},
             )
-            await self._revocations.end_sessions_first(target)
+            await self.revocations.end_sessions_first(target)
             change_log.saving(changes)
         change_log.saved(changes)
-        self._entries.by_other("factor_reset", user_id, user.user_name)
-        await self._revocations.end_sessions(target)
+        self.log.by_other("factor_reset", user_id, user.user_name)
+        await self.revocations.end_sessions(target)
 
     async def _target(
         self, connection: Connection, caller: Caller, user_id: int, *, only_reads: bool = False
     ) -> tuple[User, Target]:
-        check = await self._delegation.check(connection, caller)
+        check = await self.delegation.check(connection, caller)
         user = await user_list.read(connection, user_id)
         change_log.concerns(change_log.user_target(user.user_name))
         return user, await check.target(connection, user_id, "reset-factors", only_reads=only_reads)

@@ -1,6 +1,7 @@
 """Logins with a second factor, and by a passkey alone: from the client's input to tokens."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from service.authn.login_service import LoginService
@@ -12,12 +13,12 @@ from service.features.second_factors.second_step import SecondStep
 from service.kernel.device import device_from
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FactorLogins:
     """Completes logins that ``step`` verifies, within the limits of ``logins``."""
 
-    def __init__(self, logins: LoginService, step: SecondStep) -> None:
-        self._logins = logins
-        self._step = step
+    logins: LoginService
+    step: SecondStep
 
     async def second_step(self, challenge: str, answer: Answer, address: str, user_agent: str) -> TokenPair:
         """Return the tokens of a login that required a second factor.
@@ -26,22 +27,22 @@ class FactorLogins:
         """
 
         async def begin() -> Begun:
-            known = await self._step.begun(challenge)
+            known = await self.step.begun(challenge)
 
             async def prove() -> Proof:
-                return await self._step.proof(challenge, known, answer)
+                return await self.step.proof(challenge, known, answer)
 
             return Begun(known.user_name, known.device, prove)
 
-        return await self._logins.second_step(begin, address, user_agent, guessed=answer.method == "totp")
+        return await self.logins.second_step(begin, address, user_agent, guessed=answer.method == "totp")
 
     async def options(self, challenge: str, address: str) -> dict[str, Any]:
         """Return ``methods`` and ``public_key`` for the challenge of a first step, as its answer had them.
 
         Raises ``LoginFailed`` for an invalid challenge, ``RateLimited`` and ``Unavailable``.
         """
-        await self._logins.may_sign_in(address)
-        return await self._step.options(challenge)
+        await self.logins.may_sign_in(address)
+        return await self.step.options(challenge)
 
     async def by_passkey(
         self,
@@ -58,12 +59,12 @@ class FactorLogins:
 
         async def prove() -> Proof:
             Origin.of(device, address, user_agent)  # refused before the challenge is spent
-            return await self._step.passkey_proof(challenge, credential)
+            return await self.step.passkey_proof(challenge, credential)
 
         kind = device_from(user_agent) if device is None else device
-        return await self._logins.by_proof(prove, kind, address, user_agent)
+        return await self.logins.by_proof(prove, kind, address, user_agent)
 
     async def passkey_options(self, address: str) -> dict[str, Any]:
         """Return the options for ``by_passkey``; raises ``RateLimited``, ``Conflict`` and ``Unavailable``."""
-        await self._logins.may_sign_in(address)
-        return await self._step.passkey_options()
+        await self.logins.may_sign_in(address)
+        return await self.step.passkey_options()

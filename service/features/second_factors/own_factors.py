@@ -53,6 +53,7 @@ class Enrolled:
     recovery_codes: list[str] | None = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class OwnFactors:
     """Changes the caller's factors if the policy allows it now.
 
@@ -61,35 +62,21 @@ class OwnFactors:
     ``InsufficientAuthentication`` and ``Unavailable``.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        delegation: Delegation,
-        challenges: Challenges,
-        keys: FactorKeys,
-        party: RelyingParty | None,
-        notices: Notices,
-        revocations: Revocations,
-        ways_in: WaysIn,
-        log: LoginLog,
-        now: Callable[[], float],
-    ) -> None:
-        """``now`` is that of ``FactorCheck``."""
-        self._database = database
-        self._delegation = delegation
-        self._challenges = challenges
-        self._keys = keys
-        self._party = party
-        self._notices = notices
-        self._revocations = revocations
-        self._ways_in = ways_in
-        self._entries = log
-        self._now = now
+    database: Database
+    delegation: Delegation
+    challenges: Challenges
+    keys: FactorKeys
+    party: RelyingParty | None
+    notices: Notices
+    revocations: Revocations
+    ways_in: WaysIn
+    log: LoginLog
+    now: Callable[[], float]
+    """That of ``FactorCheck``."""
 
     async def all(self, caller: Caller) -> list[Factor]:
         """Return the confirmed factors, the oldest first, with the set of recovery codes."""
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             return await factors.of_user(connection, caller.user_id)
 
     async def begin_app(self, caller: Caller, name: str | None) -> NewApp:
@@ -97,10 +84,10 @@ class OwnFactors:
 
         It replaces a waiting app. Raises ``Conflict`` if there is no key to encrypt its secret.
         """
-        self._keys.require()
+        self.keys.require()
         name = _checked(name or _APP_NAME)
         secret = totp.new_secret()
-        sealed = self._keys.seal(secret, about(caller.user_id))
+        sealed = self.keys.seal(secret, about(caller.user_id))
         async with self._changing(caller) as connection:
             factor_id = await store.add_pending(connection, caller.user_id, name, sealed)
         uri = totp.uri_of(secret, issuer=NAME, account=caller.user_name)
@@ -115,7 +102,7 @@ class OwnFactors:
             app = await store.pending(connection, caller.user_id, factor_id)
             if app is None:
                 raise NotFound("No app with that id waits for its code: begin again")
-            step = totp.step_of(self._keys.open(app.sealed_secret, about(app.user_id)), code, self._now())
+            step = totp.step_of(self.keys.open(app.sealed_secret, about(app.user_id)), code, self.now())
             if step is None:
                 raise ValidationFailed(("code", "is not the code that the app shows now"))
             first = not await factors.has_any(connection, caller.user_id)
@@ -130,11 +117,11 @@ class OwnFactors:
 
         Raises ``Conflict`` if the service has no public address suitable for passkeys.
         """
-        party = party_of(self._party)
+        party = party_of(self.party)
         async with self._changing(caller) as connection:
             known = await store.passkeys(connection, caller.user_id)
         handle = known[0].user_handle if known else secrets.token_bytes(_HANDLE_BYTES)
-        issued = await self._challenges.issue(Challenge("enrol", caller.user_id, user_handle=handle))
+        issued = await self.challenges.issue(Challenge("enrol", caller.user_id, user_handle=handle))
         return party.creation_options(
             issued,
             user_handle=handle,
@@ -145,10 +132,10 @@ class OwnFactors:
 
     async def add_passkey(self, caller: Caller, name: str, credential: Mapping[str, Any]) -> Enrolled:
         """Add a browser's new passkey; raises ``ValidationFailed`` if it does not fit the options."""
-        party = party_of(self._party)
+        party = party_of(self.party)
         name = _checked(name)
         issued = challenge_of(credential)
-        challenge = await self._challenges.answered(issued, "enrol", caller.user_id)
+        challenge = await self.challenges.answered(issued, "enrol", caller.user_id)
         if issued is None or challenge is None:
             raise ValidationFailed(_UNFIT)
         try:
@@ -157,7 +144,7 @@ class OwnFactors:
             raise ValidationFailed(_UNFIT) from None
         async with self._changing(caller) as connection:
             first = not await factors.has_any(connection, caller.user_id)
-            if not await self._challenges.spend(issued):
+            if not await self.challenges.spend(issued):
                 raise ValidationFailed(_UNFIT)
             factor = await store.add_passkey(connection, caller.user_id, name, new.stored, new.sign_count)
             if factor is None:
@@ -189,10 +176,10 @@ class OwnFactors:
             if factor is None:
                 raise NotFound("You have no such factor")
             if factor.kind == "passkey":
-                await self._ways_in.require(connection, caller.user_id)
+                await self.ways_in.require(connection, caller.user_id)
             await self._saving(connection, caller, "factor_removed", factor)
         self._saved("factor_remove", caller, factor, _fields(factor), {})
-        await self._revocations.end_sessions(oneself(caller), keep=caller.device, opened_by=caller.issued_at)
+        await self.revocations.end_sessions(oneself(caller), keep=caller.device, opened_by=caller.issued_at)
 
     @asynccontextmanager
     async def _changing(self, caller: Caller, *, ending_others: bool = False) -> AsyncIterator[Connection]:
@@ -202,17 +189,17 @@ class OwnFactors:
         """
         if caller.kind == "service":
             raise Conflict("A service account has API keys, and no second factors", rule="kind_of_account")
-        async with self._database.transaction() as connection:
-            check = await self._delegation.check(connection, caller)
+        async with self.database.transaction() as connection:
+            check = await self.delegation.check(connection, caller)
             await factors.lock(connection, caller.user_id)
             has_one = await factors.has_any(connection, caller.user_id)
             act: Act = "change-factors" if has_one else "enrol-first-factor"
             await check.require_act(connection, oneself(caller), act)
             change_log.concerns(change_log.user_target(caller.user_name))
-            async with self._delegation.keeping_an_administrator(connection):
+            async with self.delegation.keeping_an_administrator(connection):
                 yield connection
             if ending_others:
-                await self._revocations.end_sessions_first(
+                await self.revocations.end_sessions_first(
                     oneself(caller), keep=caller.device, opened_by=caller.issued_at
                 )
 
@@ -233,7 +220,7 @@ class OwnFactors:
         factor: Factor,
     ) -> None:
         facts = {"factor": factor.kind, "name": factor.factor_name}
-        await self._notices.tell(connection, caller.user_id, kind, facts=facts)
+        await self.notices.tell(connection, caller.user_id, kind, facts=facts)
         is_gone, fields = kind == "factor_removed", _fields(factor)
         change_log.saving(field_changes(_target(factor), *((fields, {}) if is_gone else ({}, fields))))
 
@@ -246,7 +233,7 @@ class OwnFactors:
         after: Mapping[str, Any],
     ) -> None:
         change_log.saved(field_changes(_target(factor), before, after))
-        self._entries.own(event, caller.user_id, caller.user_name, caller.device, reason=factor.kind)
+        self.log.own(event, caller.user_id, caller.user_name, caller.device, reason=factor.kind)
 
 
 async def _set_codes(connection: Connection, user_id: int) -> tuple[list[str], Factor]:

@@ -1,6 +1,7 @@
 """The second step of a login, and the login by passkey alone: from a challenge to a proof."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -56,19 +57,17 @@ class FactorProof:
         """See ``Proof``: there is nothing to renew."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SecondStep:
     """Requests second factors, and verifies the answers.
 
     Any fault is ``LoginFailed``: that of the challenge, its age, its user or the factor.
     """
 
-    def __init__(
-        self, database: Database, challenges: Challenges, check: FactorCheck, party: RelyingParty | None
-    ) -> None:
-        self._database = database
-        self._challenges = challenges
-        self._check = check
-        self._party = party
+    database: Database
+    challenges: Challenges
+    check: FactorCheck
+    party: RelyingParty | None
 
     async def required(self, known: Credentials, device: str, origin: ProviderOrigin) -> SecondFactorRequired:
         """Return the refusal of a login after a correct first step, with a challenge; raises ``Unavailable``.
@@ -78,10 +77,10 @@ class SecondStep:
         challenge = Challenge(
             "login", known.user_id, known.user_name, device, digest_of(known), origin=origin
         )
-        issued = await self._challenges.issue(challenge)
+        issued = await self.challenges.issue(challenge)
         members: dict[str, Any] = {"challenge": text_of(issued), "expiresIn": LIFE}
-        members["methods"] = await self._check.methods(known.user_id)
-        if (options := await self._check.options(issued, known.user_id)) is not None:
+        members["methods"] = await self.check.methods(known.user_id)
+        if (options := await self.check.options(issued, known.user_id)) is not None:
             members["publicKey"] = options
         return SecondFactorRequired(None, **members)
 
@@ -90,13 +89,13 @@ class SecondStep:
         known, issued = await self.begun(challenge), bytes_of(challenge)
         assert issued is not None  # noqa: S101 - it is that of a challenge
         return {
-            "methods": await self._check.methods(known.user_id),
-            "public_key": await self._check.options(issued, known.user_id),
+            "methods": await self.check.methods(known.user_id),
+            "public_key": await self.check.options(issued, known.user_id),
         }
 
     async def begun(self, challenge: str) -> Challenge:
         """Count an answer to the challenge of a first step, and return the challenge."""
-        known = await self._challenges.answered(bytes_of(challenge), "login")
+        known = await self.challenges.answered(bytes_of(challenge), "login")
         if known is None:
             raise LoginFailed
         return known
@@ -104,21 +103,21 @@ class SecondStep:
     async def proof(self, challenge: str, known: Challenge, answer: Answer) -> FactorProof:
         """Return the proof of a correct answer; it ends the challenge."""
         issued = bytes_of(challenge)
-        factor_id = await self._check.check(known.user_id, answer, issued)
+        factor_id = await self.check.check(known.user_id, answer, issued)
         return await self._spent(issued, known, answer, factor_id)
 
     async def passkey_options(self) -> dict[str, Any]:
         """Return the options for a login by passkey alone; ``Conflict`` if passkeys are unavailable."""
-        party = party_of(self._party)
-        return party.request_options(await self._challenges.issue(Challenge("passkey-login")))
+        party = party_of(self.party)
+        return party.request_options(await self.challenges.issue(Challenge("passkey-login")))
 
     async def passkey_proof(self, challenge: str, credential: Mapping[str, Any]) -> FactorProof:
         """Return the proof of a correct answer to ``passkey_options``; it ends the challenge."""
         issued = bytes_of(challenge)
-        if await self._challenges.answered(issued, "passkey-login") is None:
+        if await self.challenges.answered(issued, "passkey-login") is None:
             raise LoginFailed
-        passkey = await self._check.passkey(credential, issued)
-        stored = await accounts.credentials_of(self._database, passkey.user_id) if passkey else None
+        passkey = await self.check.passkey(credential, issued)
+        stored = await accounts.credentials_of(self.database, passkey.user_id) if passkey else None
         if passkey is None or stored is None:
             raise LoginFailed
         known = Challenge("passkey-login", stored.user_id, stored.user_name)
@@ -127,9 +126,9 @@ class SecondStep:
     async def _spent(
         self, issued: bytes | None, known: Challenge, answer: Answer, factor_id: int
     ) -> FactorProof:
-        if issued is None or not await self._challenges.spend(issued):
+        if issued is None or not await self.challenges.spend(issued):
             raise LoginFailed
-        return FactorProof(self._database, known, answer, factor_id)
+        return FactorProof(self.database, known, answer, factor_id)
 
 
 def digest_of(known: Credentials) -> str:

@@ -1,6 +1,7 @@
 """Step-up: a logged-in user authenticates again, or more strongly."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from service.authn.login_log import LoginLog, reason_of
@@ -21,6 +22,7 @@ from service.records.accounts import Credentials
 from service.records.database.transactions import Database
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class StepUp:
     """Renews the tokens of a session with a new proof; users with a second factor must prove that factor.
 
@@ -30,38 +32,26 @@ class StepUp:
     All raise ``Conflict`` for an API key, ``RefreshRequired`` for a deleted user, and ``Unavailable``.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        passwords: Passwords,
-        challenges: Challenges,
-        check: FactorCheck,
-        throttle: Throttle,
-        refresh: Refresh,
-        log: LoginLog,
-        closed: ClosedPasswords,
-    ) -> None:
-        self._database = database
-        self._passwords = passwords
-        self._challenges = challenges
-        self._check = check
-        self._throttle = throttle
-        self._refresh = refresh
-        self._entries = log
-        self._closed = closed
+    database: Database
+    passwords: Passwords
+    challenges: Challenges
+    check: FactorCheck
+    throttle: Throttle
+    refresh: Refresh
+    log: LoginLog
+    closed: ClosedPasswords
 
     async def options(self, caller: Caller) -> dict[str, Any]:
         """Return ``methods``, ``expires_in``, and ``public_key``: passkey options, None without passkeys."""
         stored = await self._known(caller)
         if not stored.second_factor:
-            closed = await self._closed.includes(self._database, caller.user_id)
+            closed = await self.closed.includes(self.database, caller.user_id)
             return {"methods": [] if closed else ["password"], "expires_in": LIFE, "public_key": None}
-        methods = await self._check.methods(caller.user_id, caller.rests_on)
+        methods = await self.check.methods(caller.user_id, caller.rests_on)
         public_key = None
         if "passkey" in methods:
             challenge = Challenge("step-up", caller.user_id, caller.user_name, caller.device)
-            public_key = await self._check.options(await self._challenges.issue(challenge), caller.user_id)
+            public_key = await self.check.options(await self.challenges.issue(challenge), caller.user_id)
         return {"methods": methods, "expires_in": LIFE, "public_key": public_key}
 
     async def by_password(self, caller: Caller, password: str, address: str, user_agent: str) -> TokenPair:
@@ -75,12 +65,12 @@ class StepUp:
         async def prove() -> None:
             stored = await self._known(caller)
             if stored.second_factor:
-                methods = await self._check.methods(caller.user_id, caller.rests_on)
+                methods = await self.check.methods(caller.user_id, caller.rests_on)
                 raise SecondFactorRequired("Prove your second factor", methods=methods)
             who = (caller.user_name, address, user_agent)
-            attempt = await self._throttle.login(*who, session=caller.device)
-            right = await self._passwords.verify(stored.password_hash, password, favoured=attempt.favoured)
-            if not right or await self._closed.includes(self._database, caller.user_id):
+            attempt = await self.throttle.login(*who, session=caller.device)
+            right = await self.passwords.verify(stored.password_hash, password, favoured=attempt.favoured)
+            if not right or await self.closed.includes(self.database, caller.user_id):
                 raise LoginFailed
             await attempt.succeeded()
 
@@ -91,21 +81,21 @@ class StepUp:
 
         async def prove() -> None:
             await self._known(caller)
-            methods = await self._check.methods(caller.user_id, caller.rests_on)
+            methods = await self.check.methods(caller.user_id, caller.rests_on)
             if is_weaker(answer.method, caller.rests_on) and answer.method not in methods:
                 raise SecondFactorRequired("This session rests on a stronger proof", methods=methods)
-            await self._throttle.from_address(address)
+            await self.throttle.from_address(address)
             who = (caller.user_name, address, user_agent)
             guessed = answer.method == "totp"
-            attempt = await self._throttle.second_factor(*who, guessed=guessed, session=caller.device)
+            attempt = await self.throttle.second_factor(*who, guessed=guessed, session=caller.device)
             issued = None
             if answer.method == "passkey":
                 issued = challenge_of(answer.credential)
-                challenge = await self._challenges.answered(issued, "step-up", caller.user_id)
+                challenge = await self.challenges.answered(issued, "step-up", caller.user_id)
                 if issued is None or challenge is None or challenge.device != caller.device:
                     raise LoginFailed
-            await self._check.check(caller.user_id, answer, issued)
-            if issued is not None and not await self._challenges.spend(issued):
+            await self.check.check(caller.user_id, answer, issued)
+            if issued is not None and not await self.challenges.spend(issued):
                 raise LoginFailed
             await attempt.succeeded()
 
@@ -119,17 +109,17 @@ class StepUp:
         user = (caller.user_id, caller.user_name, caller.device)
         try:
             await prove()
-            pair = await self._refresh.stepped_up(caller, acr, amr)
+            pair = await self.refresh.stepped_up(caller, acr, amr)
         except Exception as error:
-            self._entries.own("step_up", *user, reason=reason_of(error), outcome="failure")
+            self.log.own("step_up", *user, reason=reason_of(error), outcome="failure")
             raise
-        self._entries.own("step_up", *user)
+        self.log.own("step_up", *user)
         return pair
 
     async def _known(self, caller: Caller) -> Credentials:
         if caller.key_id is not None:
             raise Conflict("An API key has no session", rule="kind_of_account")
-        stored = await accounts.credentials_of(self._database, caller.user_id)
+        stored = await accounts.credentials_of(self.database, caller.user_id)
         if stored is None:  # deleted while the token was valid
             raise RefreshRequired
         return stored

@@ -34,6 +34,7 @@ class MadeKey:
     text: str = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ApiKeys:
     """Creates and deletes keys, for callers who hold all codes of the account.
 
@@ -41,13 +42,10 @@ class ApiKeys:
     Changes raise ``Unavailable``, and ``PermissionDenied`` if the account holds a code that the caller lacks.
     """
 
-    def __init__(
-        self, database: Database, delegation: Delegation, revocations: Revocations, notices: Notices
-    ) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._revocations = revocations
-        self._notices = notices
+    database: Database
+    delegation: Delegation
+    revocations: Revocations
+    notices: Notices
 
     async def create(
         self,
@@ -66,8 +64,8 @@ class ApiKeys:
         """
         _check(name, scopes)
         secret = new_secret()
-        async with self._database.transaction() as connection:
-            check = await self._delegation.check(connection, caller)
+        async with self.database.transaction() as connection:
+            check = await self.delegation.check(connection, caller)
             check.require_session("create-key")
             user, target = await _target(connection, check, user_id, "create-key")
             if user.kind != "service":
@@ -85,9 +83,9 @@ class ApiKeys:
                 created_by=caller.user_id,
             )
             facts = {"name": name, "account": user.user_name}
-            await self._notices.tell(connection, user_id, "api_key_made", acted_by(target), facts)
+            await self.notices.tell(connection, user_id, "api_key_made", acted_by(target), facts)
             # Notify the creator too: a session thief could stay by creating a key.
-            await self._notices.tell(connection, caller.user_id, "api_key_made", facts=facts)
+            await self.notices.tell(connection, caller.user_id, "api_key_made", facts=facts)
             changes = field_changes(_key_target(stored), {}, _fields(stored))
             change_log.saving(changes)
         change_log.saved(changes)
@@ -95,25 +93,25 @@ class ApiKeys:
 
     async def of_account(self, user_id: int) -> Sequence[StoredKey]:
         """Return the keys of an account, the oldest first, including expired ones."""
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             await user_list.read(connection, user_id)
             return await store.of_user(connection, user_id)
 
     async def delete(self, caller: Caller, user_id: int, key_id: int) -> None:
         """Delete a key; the next request with it is refused. Raises ``NotFound`` if there is no such key."""
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             await role_rights.set_pace(connection, "urgent")
-            check = await self._delegation.check(connection, caller)
+            check = await self.delegation.check(connection, caller)
             _user, target = await _target(connection, check, user_id, "delete-key")
             gone = await store.remove(connection, target, key_id)
             if gone is None:
                 raise NotFound("The account has no such API key")
             # Removes the epoch of the account, before the commit and again after it.
-            await self._revocations.mark_first([user_id])
+            await self.revocations.mark_first([user_id])
             changes = field_changes(_key_target(gone), _fields(gone), {})
             change_log.saving(changes)
         change_log.saved(changes)
-        await self._revocations.mark(user_id)
+        await self.revocations.mark(user_id)
 
 
 async def _target(

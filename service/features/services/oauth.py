@@ -7,6 +7,7 @@ import hmac
 import logging
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -103,17 +104,17 @@ _MOST_SCOPES: Final = 100
 _ATTEMPTS: Final = 5
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClientCredentials:
     """Answers token requests of service accounts.
 
     ``client_id`` is the number of an API key or the name of its account, ``client_secret`` the key.
     """
 
-    def __init__(self, callers: KeyCallers, tokens: Tokens, lasts: int) -> None:
-        """``lasts`` is the life of a token in seconds; it does not outlive its key."""
-        self._callers = callers
-        self._tokens = tokens
-        self._lasts = lasts
+    callers: KeyCallers
+    tokens: Tokens
+    lasts: int
+    """The life of a token in seconds; it does not outlive its key."""
 
     async def answer(
         self, content_type: str | None, body: bytes, authorization: str | None
@@ -129,7 +130,7 @@ class ClientCredentials:
             client = await self._client(_secret(request))
         except OAuth2Error as error:
             return refused(error), None
-        given: OAuthAnswer = _Granting(client, self._tokens, self._lasts).create_token_response(request)
+        given: OAuthAnswer = _Granting(client, self.tokens, self.lasts).create_token_response(request)
         return given, None if client is None or "error" in given.body else client.caller
 
     async def _client(self, secret: str | None) -> _Client | None:
@@ -143,8 +144,8 @@ class ClientCredentials:
     async def _lasting(self, secret: str) -> KeyCaller:
         """Return the caller of a key with rights that last for ``LEAST``; waits while they change sooner."""
         for _ in range(_ATTEMPTS):
-            known = await self._callers.of_key(secret)
-            now = self._tokens.now()
+            known = await self.callers.of_key(secret)
+            now = self.tokens.now()
             if known.changes_at is None or life_left(known.changes_at, now) >= LEAST:
                 return known
             await asyncio.sleep(max(0.0, known.changes_at.timestamp() - now))
@@ -252,12 +253,12 @@ def _secret(request: FormRequest) -> str | None:
     return secret
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Introspection:
     """Answers introspection requests, whose callers the guard has admitted."""
 
-    def __init__(self, settings: Auth, authenticator: Authenticator) -> None:
-        self._settings = settings
-        self._authenticator = authenticator
+    settings: Auth
+    authenticator: Authenticator
 
     async def answer(
         self,
@@ -281,10 +282,10 @@ class Introspection:
         authenticated = None
         if "token" in form:
             try:
-                authenticated = await self._authenticator.checked(form["token"], permission_map)
+                authenticated = await self.authenticator.checked(form["token"], permission_map)
             except (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned):
                 authenticated = None
-        token = None if authenticated is None else _Token(authenticated, self._settings, only_of)
+        token = None if authenticated is None else _Token(authenticated, self.settings, only_of)
         server = _Introspecting()
         server.register_endpoint(_Endpoint(token))
         # The hint is ignored, as RFC 7662 §2.1 allows: all kinds of tokens are tried anyway.

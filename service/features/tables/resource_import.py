@@ -234,11 +234,11 @@ async def planned(connection: Connection, router: Service, operations: Operation
     return ImportPlan(operations, tuple(new), tuple(same), tuple(differing), tuple(stored.values()))
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ResourceImport:
     """Registers the new operations of a plan."""
 
-    def __init__(self, units: UnitsOfWork) -> None:
-        self._units = units
+    units: UnitsOfWork
 
     async def register(
         self, caller: Caller, service: str, operations: Operations
@@ -247,7 +247,7 @@ class ResourceImport:
 
         Raises what ``edits.create`` and ``UnitsOfWork.publishing`` raise; then nothing is registered.
         """
-        async with self._units.publishing(Write(caller), f"operations of {service} imported") as unit:
+        async with self.units.publishing(Write(caller), f"operations of {service} imported") as unit:
             router = await resource_edits.router_of(unit.connection, service)
             plan = await planned(unit.connection, router, operations)
             taken = {resource.resource_code for resource in await resources.every(unit.connection)}

@@ -87,13 +87,13 @@ def _undo_if(*, dry_run: bool) -> None:
         raise _DryRunEnded
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TableImport(ABC, Generic[Prepared, Changed]):
     """Creates the records that do not exist, and edits those that differ; all rows, or none."""
 
-    def __init__(self, database: Database, delegation: Delegation, revocations: Revocations) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._revocations = revocations
+    database: Database
+    delegation: Delegation
+    revocations: Revocations
 
     async def run(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> list[ImportedRow]:
         """Save the rows, unless ``dry_run``; return the outcome of each created or changed one.
@@ -104,25 +104,25 @@ class TableImport(ABC, Generic[Prepared, Changed]):
         prepared = await self._prepare(caller, rows, dry_run=dry_run)
         try:
             async with (
-                self._database.transaction(within=WITHIN) as connection,
-                paced(self._database, connection, "bulk"),
+                self.database.transaction(within=WITHIN) as connection,
+                paced(self.database, connection, "bulk"),
             ):
-                async with self._delegation.changing(connection):
-                    work = Work(connection, await self._delegation.check(connection, caller))
+                async with self.delegation.changing(connection):
+                    work = Work(connection, await self.delegation.check(connection, caller))
                     async with watching(connection, work.check.watches):
                         changed = await self._save(work, rows, prepared)
                     work.faults.require_none()
                     work.done.sort(key=attrgetter("row"))
-                await self._delegation.require_still(self._database, connection, caller, work.check)
+                await self.delegation.require_still(self.database, connection, caller, work.check)
                 _undo_if(dry_run=dry_run)
                 change_log.saving(work.changes)
                 affected = await self._affected(connection, changed)
-                await self._revocations.mark_first(affected)
+                await self.revocations.mark_first(affected)
         except _DryRunEnded:
             return work.done
         change_log.saved(work.changes)
         await self._follow(changed)
-        await self._revocations.mark_all(affected)
+        await self.revocations.mark_all(affected)
         return work.done
 
     @abstractmethod

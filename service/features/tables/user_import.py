@@ -63,7 +63,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
     async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> Hashes | None:
         """Return the hashes, if all rows are valid by themselves; None for a dry run."""
         faults = RowFaults()
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             users = await self._wanted(connection, rows, faults, caller.service)
         await asyncio.to_thread(check_passwords, users, self._rules, faults)
         faults.require_none()
@@ -93,7 +93,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
                 continue
             # After the commit: a login that read the old status meets the ban.
             disabled = edit.after.status == "disabled"
-            await self._revocations.settle_status(
+            await self.revocations.settle_status(
                 edit.target, user_name=edit.after.user_name, disabled=disabled
             )
 

@@ -1,6 +1,7 @@
 """Owners of accounts: users who could act as them, and confirmations that these are other people."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -33,20 +34,18 @@ class Takeover(Struct, frozen=True):
     until: datetime
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Owners:
     """Lists and ends takeovers of accounts. ``now`` is the session store's time."""
 
-    def __init__(
-        self, database: Database, delegation: Delegation, people: People, now: Callable[[], datetime]
-    ) -> None:
-        self._database = database
-        self._delegation = delegation
-        self._people = people
-        self._now = now
+    database: Database
+    delegation: Delegation
+    people: People
+    now: Callable[[], datetime]
 
     async def takeovers(self, user_id: int) -> list[Takeover]:
         """Return the takeovers of an account, the latest first; raises ``NotFound``."""
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             await user_list.read(connection, user_id)
             return await self._takeovers(connection, user_id)
 
@@ -57,16 +56,16 @@ class Owners:
         ``NotFound``. Raises ``PermissionDenied`` if all takeovers remain, if the account stands behind the
         caller, and for a user who holds more than the caller.
         """
-        async with self._database.transaction() as connection:
-            check = await self._delegation.check(connection, caller)
+        async with self.database.transaction() as connection:
+            check = await self.delegation.check(connection, caller)
             user = await user_list.read(connection, user_id)
             target = change_log.user_target(user.user_name)
             change_log.concerns(target)
             await check.target(connection, user_id, "confirm-owner")
             near = {*check.acting_ids}
             for acting_id in check.acting_ids:
-                near |= await self._people.standing_behind(connection, acting_id, self._now())
-            holders = await self._people.holders(connection, user_id, self._now())
+                near |= await self.people.standing_behind(connection, acting_id, self.now())
+            holders = await self.people.holders(connection, user_id, self.now())
             ended, denials = [], []
             for holder_id in sorted(holders):
                 whom: Whom = "others" if near.isdisjoint({user_id, holder_id}) else "self"
@@ -86,9 +85,9 @@ class Owners:
         return left
 
     async def _takeovers(self, connection: Connection, user_id: int) -> list[Takeover]:
-        edges = await self._people.acts_on(connection, user_id, self._now())
+        edges = await self.people.acts_on(connection, user_id, self.now())
         names = await accounts.names(connection, {edge.holder_id for edge in edges})
-        lasting = timedelta(days=self._people.takeover_days)
+        lasting = timedelta(days=self.people.takeover_days)
         return [
             Takeover(edge.holder_id, names.get(edge.holder_id), edge.act, edge.time, edge.time + lasting)
             for edge in sorted(edges, key=lambda edge: edge.time, reverse=True)

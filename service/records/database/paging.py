@@ -62,6 +62,7 @@ def sorts_of(table: FromClause, *names: str) -> dict[str, ColumnElement[Any]]:
     }
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecordList(Generic[R, F]):
     """Reads the records of ``statement``: all, one by its id, and pages of those that match a filter.
 
@@ -69,19 +70,11 @@ class RecordList(Generic[R, F]):
     name of the usual one.
     """
 
-    def __init__(
-        self,
-        noun: str,
-        records: RowMapper[R],
-        statement: Select[*tuple[Any, ...]],
-        sorts: Mapping[str, ColumnElement[Any]],
-        sort: str = "id",
-    ) -> None:
-        self._noun = noun
-        self._records = records
-        self._statement = statement
-        self._sorts = sorts
-        self._sort = sort
+    noun: str
+    records: RowMapper[R]
+    statement: Select[*tuple[Any, ...]]
+    sorts: Mapping[str, ColumnElement[Any]]
+    sort: str = "id"
 
     async def page(
         self,
@@ -93,20 +86,20 @@ class RecordList(Generic[R, F]):
         sort: str | None = None,
     ) -> Page[R]:
         """Return page ``page`` (from 1) of the matching records; ValidationFailed for an unknown ``sort``."""
-        order = order_by(self._sort if sort is None else sort, self._sorts, self._sorts["id"])
-        matching = self._statement.where(*conditions_of(filters))
-        return (await page_of(connection, matching, page=page, size=size, order=order)).of(self._records)
+        order = order_by(self.sort if sort is None else sort, self.sorts, self.sorts["id"])
+        matching = self.statement.where(*conditions_of(filters))
+        return (await page_of(connection, matching, page=page, size=size, order=order)).of(self.records)
 
     async def every(self, connection: AsyncConnection) -> list[R]:
         """Return all records, in their usual order."""
-        return await self._records.all(connection, self._statement.order_by(self._sorts[self._sort]))
+        return await self.records.all(connection, self.statement.order_by(self.sorts[self.sort]))
 
     async def read(self, connection: AsyncConnection, record_id: int) -> R:
         """Return the record with that id; NotFound if it does not exist."""
-        statement = self._statement.where(self._sorts["id"] == record_id)
-        record = await self._records.one_or_none(connection, statement)
+        statement = self.statement.where(self.sorts["id"] == record_id)
+        record = await self.records.one_or_none(connection, statement)
         if record is None:
-            raise NotFound(f"There is no such {self._noun}")
+            raise NotFound(f"There is no such {self.noun}")
         return record
 
 

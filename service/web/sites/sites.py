@@ -140,50 +140,45 @@ class Site(Protocol):
         """Return the file at ``path``. Raises NotFound."""
 
 
-class InSite:
-    """``…/{first}``. Falcon asks for the same names in the templates below it."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Below:
+    """The base of the files in one depth of a site."""
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    site: Site
+
+
+class InSite(_Below):
+    """``…/{first}``. Falcon asks for the same names in the templates below it."""
 
     async def on_get(self, context: RequestContext, first: str) -> Document:
         """Read a file."""
-        return await self._site.answer(context, first)
+        return await self.site.answer(context, first)
 
 
-class InFolder:
+class InFolder(_Below):
     """``…/{first}/{second}``."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
 
     async def on_get(self, context: RequestContext, first: str, second: str) -> Document:
         """Read a file."""
-        return await self._site.answer(context, f"{first}/{second}")
+        return await self.site.answer(context, f"{first}/{second}")
 
 
-class TwoFoldersDown:
+class TwoFoldersDown(_Below):
     """``…/{first}/{second}/{third}``."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
 
     async def on_get(self, context: RequestContext, first: str, second: str, third: str) -> Document:
         """Read a file."""
-        return await self._site.answer(context, f"{first}/{second}/{third}")
+        return await self.site.answer(context, f"{first}/{second}/{third}")
 
 
-class ThreeFoldersDown:
+class ThreeFoldersDown(_Below):
     """``…/{first}/{second}/{third}/{fourth}``."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
 
     async def on_get(
         self, context: RequestContext, first: str, second: str, third: str, fourth: str
     ) -> Document:
         """Read a file."""
-        return await self._site.answer(context, f"{first}/{second}/{third}/{fourth}")
+        return await self.site.answer(context, f"{first}/{second}/{third}/{fourth}")
 
 
 def add_site(routes: Routes, base: str, entrance: object, site: Site) -> None:

@@ -68,7 +68,7 @@ class Unasked(RequestableRoles):
         pass
 
     @property
-    def _database(self) -> Database:  # type: ignore[override]
+    def database(self) -> Database:
         raise AssertionError("the database was asked")
 
 

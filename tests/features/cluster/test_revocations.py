@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -300,15 +301,14 @@ async def test_a_list_that_is_not_read_is_not_made_and_begins_later_than_what_it
 
 
 async def test_a_list_begins_no_earlier_than_the_latest_clock_of_all_servers(
-    shared: SessionStore, monkeypatch: pytest.MonkeyPatch
+    shared: SessionStore,
 ) -> None:
     ahead = round(1000 * time.time()) + 50_000
 
     async def clock() -> int:
         return ahead
 
-    monkeypatch.setattr(shared.revocations, "_clock", clock)
-    assert (await shared.revocations.behind(None)).whole_since > ahead
+    assert (await replace(shared.revocations, clock=clock).behind(None)).whole_since > ahead
 
 
 async def test_while_one_shard_is_away_lists_are_not_read_but_logouts_go_on_and_are_told_after_it(
