@@ -67,12 +67,10 @@ def warned(warnings: Sequence[str]) -> None:
 
 
 def role_target(role_code: str) -> str:
-    """Return the name of a role in the log."""
     return f"role:{role_code}"
 
 
 def user_target(user_name: str) -> str:
-    """Return the name of a user in the log."""
     return f"user:{user_name}"
 
 
@@ -82,12 +80,10 @@ def menu_target(menu: Menu) -> str:
 
 
 def button_target(auth_mark: str) -> str:
-    """Return the name of a Button in the log."""
     return f"button:{auth_mark}"
 
 
 def resource_target(resource: Resource) -> str:
-    """Return the name of a resource in the log."""
     return f"resource:{requests_of(resource)}"
 
 
@@ -128,17 +124,14 @@ def resource_fields(resource: Resource, permissions: Iterable[str] = ()) -> dict
 
 
 def service_target(name: str) -> str:
-    """Return the name of another service in the log."""
     return f"service:{name}"
 
 
 def service_fields(values: ServiceValues) -> dict[str, Any]:
-    """Return the fields of another service."""
     return audited_fields(ServiceValues, values)
 
 
 def opening_target(opening: Opening) -> str:
-    """Return the name of an opening in the log."""
     return f"opening:{opening.object}"
 
 

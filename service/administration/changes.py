@@ -87,7 +87,6 @@ class Changes:
         return await self.make(write, cause, lambda unit: update(unit, record_id, given, match))
 
     async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
-        """Delete a record."""
         cause = f"{self._called(record_id)} deleted"
         return await self.make(write, cause, lambda unit: self.edits.delete(unit, record_id, match))
 

@@ -167,7 +167,6 @@ async def edit(
 
 
 async def remove(connection: Connection, target: Target) -> None:
-    """Delete a user."""
     await accounts.delete(connection, target)
 
 

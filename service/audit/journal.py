@@ -143,7 +143,6 @@ class Journal:
         self._worker = self._sender.worker = self._writer.worker = worker
 
     async def start(self) -> None:
-        """Start the background tasks."""
         work = (self._sender.run(), self._write(), self._upkeep.begin(), self._recover())
         self._tasks = [asyncio.create_task(coroutine) for coroutine in work]
 

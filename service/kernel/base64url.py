@@ -8,7 +8,6 @@ _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 def encoded(content: bytes) -> str:
-    """Return ``content`` as text."""
     return b2a_base64(content, newline=False).translate(_URL_SAFE).rstrip(b"=").decode("ascii")
 
 

@@ -32,7 +32,6 @@ class Durations:
         self.seconds = 0.0
 
     def observe(self, seconds: float) -> None:
-        """Count one duration."""
         self.buckets[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds
 
@@ -45,7 +44,6 @@ class Durations:
 
 
 def counted(name: str, label: str, counts: Mapping[Value, int]) -> Iterator[Sample]:
-    """Yield a sample for each value of ``label``."""
     for value, count in counts.items():
         yield Sample(name, count, {label: value})
 

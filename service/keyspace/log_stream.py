@@ -201,11 +201,9 @@ class LogStream:
         return [HourCounts(hour, *row) for hour, row in zip(hours, rows, strict=True)]
 
     async def counts(self) -> LogCounts:
-        """Return the counts of all entries."""
         return LogCounts(*map(sum, zip(*await self._all("log_counts"), strict=True)))
 
     async def queue(self) -> LogQueue:
-        """Return the present queue."""
         entries, sizes, ages = zip(*await self._all("log_queue"), strict=True)
         return LogQueue(sum(entries), sum(sizes), max(ages) / 1000)
 

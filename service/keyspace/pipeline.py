@@ -313,7 +313,6 @@ class PipelinedClient(Redis):
         return await confirmed(self.connection_pool, replicas, timeout, *words)
 
     async def values(self, *names: str) -> list[bytes | None]:
-        """Return the texts of keys."""
         stored: list[bytes | None] = await self.send("MGET", *names)
         return stored
 

@@ -83,7 +83,6 @@ class SingleServer:
         """Do nothing: they need no other server."""
 
     async def primaries(self) -> list[Server]:
-        """Return the one."""
         return [Server("", self._pool, "")]
 
     def covered(self) -> float:

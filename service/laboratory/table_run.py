@@ -92,7 +92,6 @@ class Failure(msgspec.Struct, frozen=True, rename="camel"):
 def run_tables(
     model_text: str, tables: Iterable[Table], enforcers: Collection[str] = tuple(ENFORCERS)
 ) -> list[Failure]:
-    """Run every case of ``tables`` with the enforcers; return the failures."""
     return [
         failure
         for table in tables
@@ -103,7 +102,6 @@ def run_tables(
 
 
 def run_case(model_text: str, table: Table, asked: Asked) -> list[Failure]:
-    """Run one case of ``table`` with both enforcers."""
     return run_tables(model_text, [Table(table.path, table.rules, (asked,))])
 
 

@@ -412,7 +412,6 @@ def _caller(codes: list[str] | str | None) -> HeldCodes | Satisfied | None:
 
 
 def _with_line(case: Case, last: Question) -> Case:
-    """Return ``case`` with the line of its ``code``."""
     if case.code is None:
         return case
     return msgspec.structs.replace(case, line=str(Rule(last.layer, last.object, case.code)))

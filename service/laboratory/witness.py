@@ -170,7 +170,6 @@ def _registered(name: str, code: str) -> BoundResource:
 
 
 def mutated(lines: Sequence[Rule], mutant: Mutant) -> tuple[Rule, ...]:
-    """Return the lines of one object in ``mutant``."""
     kept = tuple(rule for rule in lines if rule != mutant.deleted)
     return kept if mutant.added is None or mutant.added in kept else (*kept, mutant.added)
 

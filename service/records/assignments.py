@@ -233,7 +233,6 @@ async def revoke_roles(
 async def revoke(
     connection: AsyncConnection, target: Target, assignment_id: int, at: datetime | None = None
 ) -> None:
-    """End an assignment of a user."""
     of_user = (user_role.c.user_id == target.user_id) & (user_role.c.id == assignment_id)
     await _set_aside(connection, of_user, at)
 

@@ -131,7 +131,6 @@ async def create(
 
 
 async def delete(connection: AsyncConnection, opening_id: int) -> None:
-    """Delete an opening."""
     await connection.execute(delete_from(opening).where(opening.c.id == opening_id))
 
 

@@ -158,5 +158,4 @@ async def suspend(connection: AsyncConnection, role_id: int) -> None:
 
 
 async def delete(connection: AsyncConnection, role_id: int) -> None:
-    """Delete the rule of a role."""
     await connection.execute(delete_from(request_rule).where(request_rule.c.role_id == role_id))

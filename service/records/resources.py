@@ -168,7 +168,6 @@ async def of_service(connection: AsyncConnection, service: str = PORTCULLIS) -> 
 
 
 async def services_of(connection: AsyncConnection, resource_ids: Collection[int]) -> set[str]:
-    """Return the services of the resources with these ids."""
     statement = select(resource.c.service).where(resource.c.id.in_(resource_ids)).distinct()
     return set((await connection.execute(statement)).scalars())
 

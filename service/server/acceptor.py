@@ -61,7 +61,6 @@ class RejectedConnections:
             _close(self._waiting.popleft()[1])
 
     def close(self) -> None:
-        """Close all."""
         while self._waiting:
             _close(self._waiting.popleft()[1])
 

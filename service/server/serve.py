@@ -49,7 +49,6 @@ class Preparation:
         theirs.close()
 
     def __enter__(self) -> Self:
-        """Return the process."""
         return self
 
     def __exit__(

@@ -76,7 +76,6 @@ class Heard:
             return  # it has ended; its process says so as well
 
     def close(self) -> None:
-        """Close the pipe."""
         self._pipe.close()
 
     def _take(self, sign: bytes) -> None:

@@ -43,5 +43,4 @@ class Oidc:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the providers."""
         return frozenset(each.name for each in self.providers)

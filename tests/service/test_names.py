@@ -18,6 +18,12 @@ _SPELLED: Final = re.compile(rf"\b(?:{'|'.join(sorted(BANNED))})\b")
 OPENINGS: Final = re.compile(r"(What (it|this|that) (does|is|says|has)|What is done|Does what)\b")
 """Beginnings of docstrings that tell nothing: "Return the codes of a role." instead of "What it has."."""
 
+_PLAIN: Final = 3  # statements
+_UNDOCUMENTED: Final = re.compile(
+    r"^ *(?:async )?def (?!_)\w+\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)[^\n]*:\n(?! *r?\"\"\")", re.MULTILINE
+)
+"""Matches a public function without a docstring: a source without one need not be parsed."""
+
 
 def names_in(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the name of everything that ``source`` gives a name."""
@@ -54,6 +60,40 @@ def empty_docstrings_in(source: str) -> list[str]:
     if not OPENINGS.search(source):
         return []
     return [text for text in docstrings_in(source) if OPENINGS.match(text)]
+
+
+def undocumented_in(source: str) -> list[str]:
+    """Return the public functions of ``source`` that do more than their names say, without a docstring.
+
+    A name says enough of a function of at most three statements that raises nothing. A function without a
+    body, such as one of a protocol, has only its docstring.
+    """
+    if not _UNDOCUMENTED.search(source):
+        return []
+    return [
+        node.name
+        for node in _functions_in(ast.parse(source))
+        if ast.get_docstring(node) is None
+        and not any(isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list)
+        and not _is_plain(node.body)
+    ]
+
+
+def _functions_in(tree: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name[0] != "_":
+            if isinstance(node, ast.ClassDef):
+                yield from _functions_in(node)
+            else:
+                yield node
+
+
+def _is_plain(body: list[ast.stmt]) -> bool:
+    if isinstance(body[0], ast.Expr) and ast.unparse(body[0]) == "...":
+        return False
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    statements = sum(isinstance(node, ast.stmt) for node in nodes)
+    return statements <= _PLAIN and not any(isinstance(node, ast.Raise) for node in nodes)
 
 
 def sources(*folders: str) -> Iterator[tuple[Path, str]]:
@@ -104,3 +144,22 @@ def test_no_docstring_begins_with_words_that_tell_nothing() -> None:
 def test_a_docstring_that_tells_nothing_is_noticed() -> None:
     source = 'def edit():\n    """What it does."""'
     assert empty_docstrings_in(source) == ["What it does."]
+
+
+def test_a_public_function_that_does_more_than_its_name_says_has_a_docstring() -> None:
+    wrong = {
+        str(path): names
+        for path, source in sources("service")
+        if path.parent.name != "versions"  # the docstring of a migration says what its step is
+        and (names := undocumented_in(source))
+    }
+    assert wrong == {}
+
+
+def test_a_missing_docstring_is_noticed() -> None:
+    short, long = "    return a\n", "    a += b\n" * 4
+    assert undocumented_in(f"def add(a, b):\n{long}") == ["add"]
+    assert undocumented_in("def add(a):\n    raise ValueError\n") == ["add"]
+    assert undocumented_in("class Add:\n    async def add(self) -> int:\n        ...\n") == ["add"]
+    assert undocumented_in(f"def add(a, b):\n{short}") == undocumented_in(f"def _add(a, b):\n{long}") == []
+    assert undocumented_in(f'def add(a, b):\n    """Return the sum."""\n{long}') == []

@@ -16,7 +16,6 @@ class Span:
     end: datetime | None = None
 
     def covers(self, other: "Span") -> bool:
-        """Return True if all of ``other`` is within it."""
         begins = self.begin is None or (other.begin is not None and self.begin <= other.begin)
         return begins and (self.end is None or (other.end is not None and other.end <= self.end))
 

@@ -44,7 +44,6 @@ class Entry(NamedTuple):
 
     @property
     def line(self) -> int:
-        """The line where it starts."""
         return self.pieces[0][0]
 
     @property

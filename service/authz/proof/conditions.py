@@ -134,7 +134,6 @@ class Condition:
 
     @property
     def codes(self) -> set[str]:
-        """The codes of all lines."""
         return {code for clause in self.clauses for code in clause}
 
     def smallest(self, held_codes: Iterable[str]) -> list[Held]:

@@ -76,7 +76,6 @@ class Newest:
 
     @property
     def revision(self) -> int:
-        """Its number."""
         return self.latest.revision
 
     @cached_property

@@ -25,7 +25,6 @@ async def forget_links(database: Database) -> str:
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:
-    """Return the jobs of links."""
     links = links_of(settings, mailer_of(settings))
     return (
         Job(

@@ -50,7 +50,6 @@ class AccountLinks:
 
     @property
     def by_mail(self) -> bool:
-        """Return true if links can be mailed."""
         return self.mailer.enabled
 
     def require_mail(self) -> None:

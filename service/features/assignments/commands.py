@@ -23,7 +23,6 @@ _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minute
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options."""
     add_data(parser)
     parser.add_argument(
         "--within", metavar="TIME", type=_time, default=_time("7d"), help="such as 12h or 30d; 7d by default"

@@ -10,7 +10,6 @@ from service.settings import Settings
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:
-    """Return the job."""
     return (
         Job(
             "role-ends",

@@ -17,7 +17,6 @@ _DAY: Final = 24 * _HOUR
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:
-    """Return the jobs."""
     return (
         Job(
             "history-seals",

@@ -22,7 +22,6 @@ class ReportedHeads:
     hashes: dict[Place, dict[int, str]] = field(default_factory=dict)
 
     def days(self, log: Log) -> set[date]:
-        """Return the days of ``log`` with a reported head."""
         return {day for of, day, _ in self.hashes if of == log}
 
 

@@ -24,11 +24,9 @@ class RowFaults:
         self._found: list[errors.RowFault] = []
 
     def add(self, row: int, field: str, message: str) -> None:
-        """Add a fault of a row."""
         self._found.append(errors.RowFault(row, field, message))
 
     def note(self, row: int, field: str, refusal: errors.Refusal) -> None:
-        """Add a refusal of a row."""
         denial = refusal if isinstance(refusal, errors.PermissionDenied | errors.ActOnOneself) else None
         self._found.append(errors.RowFault(row, field, refusal.detail, refusal.code, denial))
 

@@ -108,7 +108,6 @@ class ClusterClient(PipelinedClient):
                 raise
 
     async def values(self, *names: str) -> list[bytes | None]:
-        """Return the texts of keys."""
         return list(await asyncio.gather(*(self.send("GET", name) for name in names)))
 
     async def remove(self, *names: str) -> int:

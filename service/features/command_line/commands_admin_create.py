@@ -31,7 +31,6 @@ from service.settings import Settings, load
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the user."""
     add_data(parser)
     parser.add_argument("user_name", help="the user name")
     parser.add_argument(

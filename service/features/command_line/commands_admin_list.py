@@ -18,7 +18,6 @@ _HEAD = ("ID", "NAME", "KIND", "STATUS", "MAY DO EVERYTHING", "LAST CHANGE", "RO
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options."""
     add_data(parser)
     parser.add_argument("--role", metavar="CODE", help="only users in this role")
     add_json(parser)

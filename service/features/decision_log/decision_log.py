@@ -89,7 +89,6 @@ class DecisionWriter:
 
     @property
     def dropped(self) -> int:
-        """Return the number of dropped events."""
         return self._events.missed + self._lost
 
     def samples(self) -> Iterator[Sample]:
@@ -113,7 +112,6 @@ class DecisionWriter:
         self._tell()
 
     def start(self) -> None:
-        """Start writing."""
         self._events.start()
 
     async def finish(self) -> None:
@@ -188,7 +186,6 @@ class DecisionLog:
         self._allows = allows
 
     def start(self) -> None:
-        """Start writing."""
         if self.writer is not None:
             self.writer.start()
 

@@ -65,5 +65,4 @@ def of_answer(event: EvaluationEvent) -> OfAnswer:
 
 
 def line_of(request: OfRequest, answer: OfAnswer, subject: bytes, codes: bytes) -> Line:
-    """Return a line of these parts."""
     return request.time, answer.decided, request.asked, subject, codes, answer.rest

@@ -34,7 +34,6 @@ class SubjectEntity(ProtocolSchema):
 
     @property
     def entity(self) -> Subject:
-        """Return the subject."""
         return Subject(self.type, self.id)
 
 
@@ -58,7 +57,6 @@ class ResourceEntity(ProtocolSchema):
 
     @property
     def entity(self) -> Resource:
-        """Return the resource."""
         return Resource(self.type, self.id, named_service(self.properties))
 
 
@@ -77,12 +75,10 @@ class Evaluation(ProtocolSchema, dict=True):
 
     @cached_property
     def asked(self) -> Asked:
-        """Return the question."""
         return Asked(self.subject.entity, self.action.name, self.resource.entity)
 
     @cached_property
     def posed(self) -> Posed:
-        """Return the question for an evaluator."""
         resource = self.resource
         act: Act = self.action.name, resource.type, resource.id, named_service(resource.properties)
         return self.subject.entity, act

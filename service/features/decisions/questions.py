@@ -81,7 +81,6 @@ A plain tuple, because a request has a thousand of them and answers are cached b
 
 
 def asked_of(act: Act) -> tuple[str, Resource]:
-    """Return the action and the resource of ``act``."""
     action, kind, id_, service = act
     return action, Resource(kind, id_, service)
 

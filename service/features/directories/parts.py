@@ -7,7 +7,6 @@ from service.kernel.feature import off_by
 
 
 def directories_of(container: Any) -> Directories:
-    """Return the ``Directories`` of the parts in ``container``."""
     settings, changes = container.settings, container.administration
     return Directories(
         changes.units,

@@ -73,7 +73,6 @@ def guarded(command: tuple[str, ...], death_signal: signal.Signals) -> tuple[str
 
 
 def server_environment() -> dict[str, str]:
-    """Return the environment of a server's process."""
     kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     return kept | {"LC_ALL": "C", "TZ": "UTC"}
 

@@ -100,7 +100,6 @@ class Server:
         freeze_all(self._program.directory, self._program.process_name)
 
     def resume(self) -> None:
-        """Undo ``pause``."""
         program = self._program
         send(at_work_in(program.directory, program.process_name), signal.SIGCONT)
 

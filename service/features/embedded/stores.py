@@ -138,7 +138,6 @@ class EmbeddedStores:
 
     @property
     def data(self) -> Path:
-        """Return the data directory."""
         return self._directory.path
 
     @property
@@ -148,7 +147,6 @@ class EmbeddedStores:
 
     @property
     def redis_url(self) -> str:
-        """Return the URL of the key-value store."""
         return _redis_url(self._sockets)
 
     def url_of(self, database: str, *, administrator: bool = False) -> str:

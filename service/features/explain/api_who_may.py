@@ -162,7 +162,6 @@ class Who(Schema, kw_only=True):
 
 
 def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
-    """Return the answer with the page of ``query``."""
     layers = {layer.layer: AskedLayer.of(layer) for layer in passing.asked.layers}
     alone = None if query.layer is None else layers.pop(query.layer)
     return Who(
@@ -277,7 +276,6 @@ class WhatQuery(PageQuery):
         return None if self.codes is None else [code for code in self.codes.split(",") if code]
 
     def lists(self, entry: Access) -> bool:
-        """Return true if the filters include ``entry``."""
         return (self.kind is None or entry.kind in self.kind) and (
             self.needs is None or entry.needs in self.needs
         )

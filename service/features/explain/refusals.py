@@ -95,12 +95,10 @@ class Refusal:
 
     @property
     def service(self) -> str:
-        """Return the service of the request."""
         return PORTCULLIS if self.request is None else self.request.service
 
     @property
     def method(self) -> str | None:
-        """Return the method of the request."""
         return None if self.request is None else self.request.method
 
     @property

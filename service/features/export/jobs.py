@@ -28,7 +28,6 @@ async def forget_dead_letters(database: Database, days: int) -> str:
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:
-    """Return the jobs of the export."""
     return (
         Job(
             "expired-dead-letters",

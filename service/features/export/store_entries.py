@@ -151,7 +151,6 @@ async def dead_letters_after(
 
 
 async def delete_dead_letters(connection: Connection, ids: Collection[int]) -> None:
-    """Delete these dead letters."""
     await connection.execute(delete(export_dead_letter).where(export_dead_letter.c.id.in_(ids)))
 
 

@@ -65,7 +65,6 @@ class Webhook:
         _judge(answer.status_code, answer.headers.get("Retry-After"))
 
     async def close(self) -> None:
-        """Close the connection."""
         await self._client.aclose()
 
 

@@ -248,7 +248,6 @@ class Follower:
             _write(self.settings.file, pieces(self.point.state.kept()), self._seal_key)
 
     def samples(self) -> list[Sample]:
-        """Return the samples of the metrics."""
         point = self.point
         age = point.lease.age
         return [

@@ -27,7 +27,6 @@ class FollowerPart(Part):
             self.followed = self.hub.followed
 
     async def stored_samples(self) -> list[Sample]:
-        """Return the samples of the followers in the session store."""
         return list(samples_of_followers(await self.hub.followers(), self.hub.now()))
 
 

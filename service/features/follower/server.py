@@ -131,7 +131,6 @@ class PdpApp:
         self._clock = TextClock(self._point.time.now)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "http":
             return
         begun = perf_counter()
@@ -334,7 +333,6 @@ class PdpApp:
         return Reply(503 if point.is_stale else 200, _encode(facts))
 
     def samples(self) -> list[Sample]:
-        """Return the samples of the metrics."""
         return [
             *self._follower.samples(),
             *(

@@ -17,6 +17,5 @@ async def forget_answers(database: Database) -> str:
 
 
 def jobs(_settings: Settings) -> tuple[Job, ...]:
-    """Return the job."""
     title = "Delete kept answers to requests with a key"
     return (Job("expired-answers", title, forget_answers, _HOUR, after="file-sweep"),)

@@ -8,7 +8,6 @@ from service.web.requests.routes import Routes
 
 
 def add_routes(routes: Routes, container: Any) -> None:
-    """Register ``/metrics``."""
     part = part_in(container)
     shown = Metrics(part.metrics, part.installation.samples, container.node.operator_token)
     routes.add_outside("/metrics", shown)

@@ -56,6 +56,5 @@ class MetricsPart(Part):
 
 
 def part_in(container: Any) -> MetricsPart:
-    """Return the part of a worker in which the feature is on."""
     part: MetricsPart = container.parts["metrics"]
     return part

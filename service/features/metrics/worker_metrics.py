@@ -29,7 +29,6 @@ _CUT_OFF: Final = 0
 
 
 def _statuses(kind: type[Refusal]) -> Iterator[int]:
-    """Yield the statuses of all refusals of a kind."""
     for subclass in kind.__subclasses__():
         yield from _statuses(subclass)
         if hasattr(subclass, "status"):

@@ -20,7 +20,6 @@ async def forget_notices(database: Database) -> str:
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:
-    """Return the jobs of notices and mails."""
     sending = Sending(settings, FactorKeys.of(settings.auth))
     return (
         Job(

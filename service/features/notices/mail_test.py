@@ -17,7 +17,6 @@ class TestError(LaunchError):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the address."""
     parser.add_argument("address", metavar="ADDRESS", help="to whom the mail is sent")
 
 

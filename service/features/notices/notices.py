@@ -165,7 +165,6 @@ def _stored(fact: Fact | datetime) -> Fact:
 
 
 def _shown(new: NewNotice, owner: Told, link_until: datetime) -> dict[str, str | datetime]:
-    """Return the facts of a mail."""
     given = {name: _text(name, fact) for name, fact in new.facts.items()}
     device = ", ".join(filter(None, (new.browser, new.os))) or "an unknown browser"
     where = _BY.get(new.acted_by) or f"from {new.client_ip or 'an unknown address'} ({device})"

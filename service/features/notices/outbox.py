@@ -41,7 +41,6 @@ class Outbox(Mailer):
 
     @property
     def enabled(self) -> bool:
-        """True if mails are sent."""
         return bool(self.settings.mail.url)
 
     async def put(self, connection: Connection, letter: Letter, link: str | None = None) -> bool:

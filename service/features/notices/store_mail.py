@@ -112,7 +112,6 @@ _DOUBLINGS: Final = 10  # more would not fit into an interval
 
 
 async def add(connection: Connection, new: NewMail) -> None:
-    """Write a waiting mail."""
     await connection.execute(sa.insert(mail).values(asdict(new)))
 
 

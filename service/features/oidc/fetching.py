@@ -55,7 +55,6 @@ class Fetcher:
         return await self._ask("POST", url, data=dict(form), headers=dict(headers or {}))
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._client is not None:
             await self._client.aclose()
 

@@ -67,5 +67,4 @@ class Providers(Part):
         )
 
     async def finish(self) -> None:
-        """Close the connections to the providers."""
         await self.sign_in.close()

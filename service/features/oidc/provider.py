@@ -117,7 +117,6 @@ class Provider:
         return self.settings.name
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._fetcher.close()
 
     async def metadata(self) -> Metadata:

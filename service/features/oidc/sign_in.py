@@ -266,7 +266,6 @@ class ProviderSignIn:
         return name_of(session)
 
     async def close(self) -> None:
-        """Close the connections to the providers."""
         for provider in self._providers.values():
             await provider.close()
 

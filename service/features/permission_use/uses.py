@@ -137,5 +137,4 @@ class PermissionUses:
 
 
 def _codes(codes: list[str], mask: int) -> list[str]:
-    """Return the codes of the bits of ``mask``."""
     return [code for place, code in enumerate(codes) if mask >> place & 1]

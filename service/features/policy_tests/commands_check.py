@@ -15,7 +15,6 @@ from service.laboratory.reporting.linting import acceptances, weakened
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add ``--lines`` and ``--table``."""
     printed = parser.add_mutually_exclusive_group()
     printed.add_argument(
         "--lines",

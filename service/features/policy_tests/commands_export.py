@@ -17,7 +17,6 @@ from service.settings import Settings
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the folder."""
     add_data(parser)
     parser.add_argument("folder", metavar="DIR", help="where model.conf and policy.csv go")
 

@@ -25,7 +25,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def add_accepted(parser: ArgumentParser) -> None:
-    """Add ``--accepted``."""
     parser.add_argument(
         "--accepted",
         action="append",
@@ -36,7 +35,6 @@ def add_accepted(parser: ArgumentParser) -> None:
 
 
 def add_files(parser: ArgumentParser) -> None:
-    """Add ``--files``."""
     parser.add_argument(
         "--files",
         action="store_true",

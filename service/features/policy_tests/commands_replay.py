@@ -24,7 +24,6 @@ _LONGEST_LINE: Final = 1024 * 1024  # bytes; a longer line is no event, and is r
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the log and the policy."""
     parser.add_argument("log", metavar="LOG", help="a decision log, or - for standard input")
     parser.add_argument(
         "--against", metavar="SOURCE", required=True, help=f"the policy that decides again: {NAMES}"

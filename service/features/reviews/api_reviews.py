@@ -165,7 +165,6 @@ class ReviewEndpoint(Responders):
         return Visible(context.user.user_id, mine)
 
     async def answered(self, connection: Connection, listed: Sequence[stored.Review]) -> list[Review]:
-        """Return reviews with their progress."""
         progress = await reviews.progress(connection, [review.id for review in listed])
         return [_shown(review, progress.get(review.id)) for review in listed]
 

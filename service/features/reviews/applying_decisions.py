@@ -35,7 +35,6 @@ class Settled:
 
 
 def target(review_id: int) -> str:
-    """Return the name of a review in the log."""
     return f"review:{review_id}"
 
 
@@ -184,5 +183,4 @@ async def refuse(connection: Connection, item: Item, reason: str, at: datetime, 
 
 
 def with_decision(item: Item, values: Mapping[str, Any]) -> Item:
-    """Return ``item`` with the columns of its decision replaced by ``values``."""
     return structs.replace(item, **values)

@@ -22,7 +22,6 @@ from service.web.messages.schema import WHOLE_LIST
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the days and the logs."""
     parser.add_argument("--days", type=int, default=DAYS, help=f"the last days, {DAYS} by default")
     parser.add_argument(
         "--log",

@@ -23,7 +23,6 @@ _AROUND: Final = timedelta(days=1)  # entries have the times of other machines
 
 
 def maker_of(settings: Oplog, made: datetime, made_by: str, *, connected: bool = True) -> Maker:
-    """Return the ``Maker`` with the keys of the chains."""
     keys = dict.fromkeys((settings.chain_key, settings.chain_previous_key, ""))
     return Maker([Chain(key) for key in keys], __version__, made, made_by, connected=connected)
 

@@ -93,7 +93,6 @@ class Undecidable:
     ids: Collection[int] | None
 
     def finding(self, user_id: int) -> Finding | None:
-        """Return the finding about an assignment of a user."""
         return "no_reviewer" if self.ids is None or user_id in self.ids else None
 
 

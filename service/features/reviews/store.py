@@ -99,7 +99,6 @@ _ITEM: Final = RowMapper(Item, review_item)
 
 
 def _subjects() -> RowMapper[Subject]:
-    """Return the mapper from assignments to subjects."""
     request_id, _ = approved(user_role.c.id)
     return RowMapper(
         Subject,

@@ -73,7 +73,6 @@ class ScimBodySchema(ScimSchema, OwnBody, kw_only=True):
 
     @classmethod
     def body_reader(cls) -> BodyReader:
-        """Return the reader for bodies of this kind."""
         return ScimBody(cls)
 
     @classmethod

@@ -68,7 +68,6 @@ class _Patched(Resource):
             self.store(name, [item for item in self.get(name, ()) if item.get("value") not in gone])
 
     def settled(self) -> Resource:
-        """Return the resource."""
         for name in [*self._gone]:
             self.settle(name)
         return dict(self)

@@ -17,7 +17,6 @@ SECRET_BYTES: Final = 20
 
 
 def new_secret() -> bytes:
-    """Return a new secret."""
     return secrets.token_bytes(SECRET_BYTES)
 
 

@@ -48,7 +48,6 @@ class ApiKey(NamedTuple):
 
 
 def new_secret() -> str:
-    """Return the secret of a new key."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(_SECRET))
 
 

@@ -22,7 +22,6 @@ _log = structlog.get_logger()
 
 
 def jobs(_settings: Settings) -> tuple[Job, ...]:
-    """Return the jobs."""
     return (
         Job(
             "expired-keys",

@@ -201,7 +201,6 @@ def _difference(path: str, said_path: str, name: str, imported_name: str) -> str
 
 
 def import_report(plan: ImportPlan, revision: int | None) -> Report:
-    """Return the report for programs."""
     new = [New(item.object, item.name, item.suggested) for item in plan.new]
     differing = [
         Told(item.resource.object, item.resource.id, item.imported.path, item.imported.name)

@@ -198,7 +198,6 @@ class Wanted:
 
     @property
     def is_person(self) -> bool:
-        """Whether a new user is a person."""
         return bool(self.values.get("kind", "person") == "person")
 
     @property

@@ -107,7 +107,6 @@ class SpanExport(SpanProcessor):
 
     @property
     def dropped(self) -> int:
-        """The number of dropped spans."""
         return self._spans.missed + self._refused
 
     def samples(self) -> Iterator[Sample]:
@@ -123,7 +122,6 @@ class SpanExport(SpanProcessor):
         self._spans.put(span)
 
     def start(self) -> None:
-        """Start sending."""
         self._spans.start()
 
     async def finish(self) -> None:

@@ -23,7 +23,6 @@ class TracingPart(Part):
         self._tracing = tracing
 
     def start(self) -> None:
-        """Start exporting."""
         self._tracing.start()
 
     async def finish(self) -> None:

@@ -153,7 +153,6 @@ class RecordedSpan:
         return RecordedSpan(self._tracer, span, self._left)
 
     def set(self, name: str, value: Value) -> None:
-        """Set an attribute."""
         self._span.set_attribute(name, value)
 
     def end(self, error: str | None = None) -> None:

@@ -81,7 +81,6 @@ class PossibleCaller:
 
     @property
     def logged_in(self) -> bool:
-        """True if the caller is logged in."""
         return self.held is not None
 
     @property

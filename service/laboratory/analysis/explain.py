@@ -127,7 +127,6 @@ class ObjectExplanation:
 
     @property
     def allowed(self) -> bool:
-        """True if the layer allows it."""
         return self.layer.allowed
 
     permitted = allowed

@@ -127,7 +127,6 @@ def weaker_demands(own: Shipped, shipped: Iterable[Rule], level: str) -> Iterato
 
 
 def broken_invariants(violations: Iterable[Violation]) -> list[Finding]:
-    """Return a finding for each of ``violations``."""
     return [
         Finding(INVARIANT, violation.statement.place, f"{violation.statement.name}: {violation.finding}")
         for violation in violations

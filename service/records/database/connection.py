@@ -101,7 +101,6 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
         await super().commit()
 
     async def rollback(self) -> None:
-        """Roll back."""
         self._last = None
         await super().rollback()
 

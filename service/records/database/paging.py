@@ -28,7 +28,6 @@ class Page(Generic[T]):
     total: int
 
     def of(self: Page[Row[*tuple[Any, ...]]], records: RowMapper[R]) -> Page[R]:
-        """Return the page with its rows as records."""
         return Page(tuple(map(records.of, self.items)), self.total)
 
 

@@ -48,7 +48,6 @@ class FreshSnapshots:
             yield await self._opened(stack, within)
 
     async def close(self) -> None:
-        """Close the connections to the replica."""
         if self._replica is not None:
             await self._replica.close()
 

@@ -122,7 +122,6 @@ class Pulse:
             self._watching.discard(deadline)
 
     async def finish(self) -> None:
-        """End the questions."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])

@@ -162,7 +162,6 @@ class Database:
 
     @property
     def failures(self) -> int:
-        """Return the number of failures of the database."""
         return self._causes.count
 
     @asynccontextmanager

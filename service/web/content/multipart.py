@@ -60,7 +60,6 @@ class FileBody:
                 raise ValidationFailed((self._field, "The body must have one part only"))
 
     async def close(self) -> None:
-        """Release the body."""
         await self._events.aclose()
 
     async def _parsed(self) -> AsyncGenerator[Any, None]:

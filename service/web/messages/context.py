@@ -167,7 +167,6 @@ class RequestContext:
 
     @property
     def address(self) -> str:
-        """The address of the client."""
         return self._address_of(self.scope)
 
     @property

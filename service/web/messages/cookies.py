@@ -85,7 +85,6 @@ class Cookies:
         return self._read(request, self._bound)
 
     def clear(self, context: RequestContext) -> None:
-        """Delete the cookies of the session."""
         for name in (self.access, self.refresh, self.csrf):
             self._put(context, name, "", 0)
 

@@ -64,7 +64,6 @@ class Schemas:
         return next(schema for known, schema in self._found if known == kind)
 
     def parameters(self, operation: Operation) -> list[dict[str, Any]]:
-        """Return the path and query parameters of ``operation``."""
         return [
             *(self._in_path(operation, name, kind) for name, kind in operation.signature.path.items()),
             *(self._in_query(operation, field) for field in _fields(operation)),

@@ -122,7 +122,6 @@ class OperatorToken:
 
     @property
     def is_set(self) -> bool:
-        """True if the token is set."""
         return self._expected is not None
 
     def is_held(self, context: RequestContext) -> bool:

@@ -146,6 +146,5 @@ CREATE INDEX access_request_appointee_user_id_idx ON sys.access_request_appointe
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (RULES, HISTORY, REQUESTS, DECISIONS):
         op.execute(statement)

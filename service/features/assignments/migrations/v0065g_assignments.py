@@ -65,6 +65,5 @@ ALTER TABLE sys.role
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (ASSIGNMENTS, ENDED, ROLES):
         op.execute(statement)

@@ -21,5 +21,4 @@ CREATE TABLE sys.log_verification (
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_VERIFICATION)

@@ -35,6 +35,5 @@ CREATE INDEX operation_log_rights_idx ON sys.operation_log (create_time)
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (REVISIONS, INTENTS, CHANGES):
         op.execute(statement)

@@ -63,5 +63,4 @@ CREATE INDEX directory_session_source_subject_idx ON sys.directory_session (sour
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(DIRECTORIES)

@@ -47,5 +47,4 @@ CREATE UNIQUE INDEX export_dead_letter_destination_event_id_idx
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_EXPORT)

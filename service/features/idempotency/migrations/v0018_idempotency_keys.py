@@ -27,5 +27,4 @@ CREATE INDEX idempotency_key_create_time_idx ON sys.idempotency_key (create_time
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_KEYS)

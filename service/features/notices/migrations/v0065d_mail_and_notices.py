@@ -69,6 +69,5 @@ CREATE INDEX known_device_last_time_idx ON sys.known_device (last_time);
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (MAIL, NOTICES, DEVICES):
         op.execute(statement)

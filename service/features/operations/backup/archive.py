@@ -57,7 +57,6 @@ class ArchiveWriter:
         self._folder = path.absolute().parent
 
     def __enter__(self) -> Self:
-        """Return the archive."""
         return self
 
     def __exit__(
@@ -131,7 +130,6 @@ class MemberWriter:
         return self._hash.hexdigest()
 
     def write(self, content: bytes) -> None:
-        """Append ``content``."""
         self._file.write(content)
         self._hash.update(content)
         self.size += len(content)
@@ -180,13 +178,11 @@ class ArchiveReader:
             raise
 
     def __enter__(self) -> Self:
-        """Return the archive."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the archive."""
         self._file.close()
 
     @property

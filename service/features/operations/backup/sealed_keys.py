@@ -63,7 +63,6 @@ def keys_of(settings: Settings) -> dict[str, str]:
 
 
 def seal(keys: Mapping[str, str], passphrase: str) -> bytes:
-    """Return ``keys`` encrypted with ``passphrase``."""
     key = OctKey.import_key(passphrase)
     return jwe.encrypt_compact(_HEADER, msgspec.json.encode(keys), key, registry=_REGISTRY).encode()
 

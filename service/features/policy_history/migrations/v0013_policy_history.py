@@ -41,7 +41,6 @@ WHERE ptype = 'p' AND v0 IS NOT NULL AND v1 IS NOT NULL AND v2 IS NOT NULL
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_REVISIONS)
     op.execute(_LINES)
     op.execute(_BASELINE)

@@ -57,7 +57,6 @@ UPDATE sys.policy_revision SET rows_kept = true WHERE revision = {_NEWEST};
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute("ALTER TABLE sys.policy_revision ADD COLUMN rows_kept boolean NOT NULL DEFAULT false")
     for name, columns in _TABLES.items():
         op.execute(

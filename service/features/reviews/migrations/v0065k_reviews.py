@@ -100,6 +100,5 @@ CREATE INDEX policy_sign_off_user_id_id_idx ON sys.policy_sign_off (user_id, id)
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (REVIEWS, ITEMS, SIGN_OFFS):
         op.execute(statement)

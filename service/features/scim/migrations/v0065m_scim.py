@@ -56,5 +56,4 @@ CREATE INDEX scim_member_user_id_idx ON sys.scim_member (user_id)
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(TABLES)

@@ -54,6 +54,5 @@ CREATE TABLE sys.recovery_code (
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (FACTORS, CODES):
         op.execute(statement)

@@ -42,6 +42,5 @@ CREATE INDEX api_key_user_id_idx ON sys.api_key (user_id);
 
 
 def upgrade() -> None:
-    """Take the step. Workers of older versions may go on: they write and see persons only."""
     op.execute(_ACCOUNTS)
     op.execute(_KEYS)

@@ -77,7 +77,6 @@ _TABLES = {
 
 
 def upgrade() -> None:
-    """Take the step. Workers of older versions may go on until a service is registered."""
     op.execute(_SERVICES)
     for name, columns in _TABLES.items():
         op.execute(_HISTORY.format(name=name, columns=columns))

@@ -120,7 +120,6 @@ CREATE INDEX action_resource_menu_id_idx ON sys.action_resource (menu_id);
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_ACCOUNTS)
     op.execute(_MENUS)
     op.execute(_RESOURCES)

@@ -47,6 +47,5 @@ CREATE INDEX file_owner_id_idx ON sys.file (owner_id);
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_POLICY)
     op.execute(_FILES)

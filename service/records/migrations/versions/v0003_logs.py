@@ -70,6 +70,5 @@ CREATE INDEX login_log_login_ip_create_time_idx ON sys.login_log (login_ip, crea
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_OPERATIONS)
     op.execute(_LOGINS)

@@ -19,5 +19,4 @@ CREATE TABLE sys.policy_worker (
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_WORKERS)

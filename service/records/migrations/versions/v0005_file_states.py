@@ -30,6 +30,5 @@ INSERT INTO sys.object_space (prefix) VALUES (replace(gen_random_uuid()::text, '
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_STATES)
     op.execute(_SPACE)

@@ -41,7 +41,6 @@ CREATE TABLE sys.log_set_aside (
 
 
 def upgrade() -> None:
-    """Take the step."""
     for log in ("operation_log", "login_log"):
         op.execute(_LINKS.format(log=log))
     op.execute(_HEADS)

@@ -51,6 +51,5 @@ $$;
 
 
 def upgrade() -> None:
-    """Take the step."""
     for step in (_KEYS, _SORTS, _ROLES, _SEARCH):
         op.execute(step)

@@ -31,6 +31,5 @@ CREATE INDEX login_log_reason_create_time_idx ON sys.login_log (reason, create_t
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_OPERATIONS)
     op.execute(_LOGINS)

@@ -40,7 +40,6 @@ WHERE EXISTS (SELECT FROM sys."user") OR EXISTS (SELECT FROM sys.role) OR EXISTS
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_TABLE)
     buttons = (*_WILDCARDS, *(f"system:{code}" for code in _BUTTONS.split()))
     for kind, codes in (("menu", _MENUS.split()), ("button", buttons), ("resource", _RESOURCES.split())):

@@ -32,6 +32,5 @@ WHERE is_called AND NOT EXISTS (SELECT FROM sys.menu WHERE bit_position = one);
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_TABLES)
     op.execute(_FORMER)

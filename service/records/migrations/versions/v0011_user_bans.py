@@ -21,5 +21,4 @@ CREATE TABLE sys.user_ban (
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_BANS)

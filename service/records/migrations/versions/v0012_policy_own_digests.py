@@ -9,5 +9,4 @@ down_revision = "v0011"
 
 
 def upgrade() -> None:
-    """Take the step. Workers of older versions, which report no digest, may go on reporting beside it."""
     op.execute("ALTER TABLE sys.policy_worker ADD COLUMN own_digest text")

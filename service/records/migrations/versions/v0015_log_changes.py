@@ -17,5 +17,4 @@ CREATE INDEX operation_log_targets_idx ON sys.operation_log USING gin (targets) 
 
 
 def upgrade() -> None:
-    """Take the step. Workers of older versions may go on: they leave the new columns empty."""
     op.execute(_COLUMNS)

@@ -31,5 +31,4 @@ JOIN sys.action_resource AS bound ON bound.resource_id = put.id
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(GUARD)

@@ -25,5 +25,4 @@ SELECT 1, CASE WHEN EXISTS (SELECT FROM sys."user") THEN ''
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(TIMELINES)

@@ -20,5 +20,4 @@ CREATE TABLE sys.schema_support (
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_SUPPORT)

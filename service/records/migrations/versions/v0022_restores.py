@@ -20,5 +20,4 @@ ALTER TABLE sys.timeline ADD COLUMN seal BYTEA;
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_RESTORES)

@@ -34,5 +34,4 @@ CREATE INDEX job_run_job_name_id_idx ON sys.job_run (job_name, id);
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_JOBS)

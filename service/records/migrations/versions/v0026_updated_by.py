@@ -11,6 +11,5 @@ least_version = "0.2.0"
 
 
 def upgrade() -> None:
-    """Take the step."""
     for table in ("user", "role", "menu", "service", "resource"):
         op.execute(f'ALTER TABLE sys."{table}" ADD COLUMN updated_by TEXT')

@@ -22,5 +22,4 @@ CREATE TABLE sys.backup (
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_STEP)

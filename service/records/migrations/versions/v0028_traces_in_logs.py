@@ -19,5 +19,4 @@ CREATE INDEX login_log_trace_id_idx ON sys.login_log (trace_id) WHERE trace_id I
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_STEP)

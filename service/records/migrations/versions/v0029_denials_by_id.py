@@ -11,7 +11,6 @@ least_version = "0.2.0"
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(
         "CREATE INDEX operation_log_denial_idx ON sys.operation_log (decision_id) WHERE decision = 'deny'"
     )

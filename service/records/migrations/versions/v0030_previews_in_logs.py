@@ -19,5 +19,4 @@ CREATE INDEX operation_log_preview_idx ON sys.operation_log (create_time)
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(_STEP)

@@ -34,7 +34,6 @@ LOCK = 'LOCK TABLE sys."user" IN ROW EXCLUSIVE MODE'
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (FOLD, COLUMNS, LOCK):
         op.execute(statement)
     if not op.get_context().as_sql:
@@ -42,7 +41,6 @@ def upgrade() -> None:
 
 
 def spell_domains(connection: sa.Connection) -> None:
-    """Write internationalised domains in the one spelling: in addresses, and in the keys of user names."""
     encoded = sa.text("""SELECT id, email FROM sys."user" WHERE email ~* '[@.]xn--'""")
     changed = sa.text('UPDATE sys."user" SET email = :email WHERE id = :id')
     for user_id, email in connection.execute(encoded).all():

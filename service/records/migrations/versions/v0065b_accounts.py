@@ -110,6 +110,5 @@ WHERE created_by <> user_id GROUP BY created_by, user_id
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (USERS, ADMINISTRATOR, LAST_LOGINS, LOGINS, TOKENS, UNDO, REQUESTS, CONTROL, KNOWN):
         op.execute(statement)

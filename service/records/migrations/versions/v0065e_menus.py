@@ -21,5 +21,4 @@ ALTER TABLE sys.menu
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(COLUMNS)

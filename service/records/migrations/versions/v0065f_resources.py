@@ -25,6 +25,5 @@ CREATE INDEX opening_end_time_idx ON sys.opening (id) WHERE end_time IS NOT NULL
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (DEMANDS, ENDS):
         op.execute(statement)

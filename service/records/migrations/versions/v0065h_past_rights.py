@@ -52,6 +52,5 @@ CREATE TABLE sys.history_seal (
 
 
 def upgrade() -> None:
-    """Take the step."""
     for statement in (LIVES, USES, SEALS):
         op.execute(statement)

@@ -21,5 +21,4 @@ CREATE INDEX rights_change_transaction_idx ON sys.rights_change (transaction);
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(TABLE)

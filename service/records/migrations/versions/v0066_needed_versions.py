@@ -14,5 +14,4 @@ COLUMN = "ALTER TABLE sys.schema_support ADD COLUMN schema_version TEXT"
 
 
 def upgrade() -> None:
-    """Take the step."""
     op.execute(COLUMN)
