@@ -1,5 +1,4 @@
 """The settings of login: tokens and device sessions."""
-# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 from dataclasses import dataclass
 from typing import Literal

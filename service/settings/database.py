@@ -1,5 +1,4 @@
 """The settings of PostgreSQL."""
-# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 from dataclasses import dataclass
 

@@ -3,13 +3,13 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from service.kernel.strict_json import strict_json
+from service.settings.members import absolute_path, choice, from_json, member, read_table
 
 ExportLog: TypeAlias = Literal["operations", "logins", "decisions"]
 ExportFormat: TypeAlias = Literal["json", "ocsf"]
@@ -21,7 +21,6 @@ LOGS: Final[tuple[ExportLog, ...]] = get_args(ExportLog)
 SECRET_MEMBERS: Final = ("secret", "authorization")
 """The members that are secrets; each can be read from a file instead, which ``<member>_file`` names."""
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 _TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
 _BY_PATH: Final = ("file", "syslog+unix")
@@ -29,62 +28,6 @@ _SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what secrets of this kind begin
 _SECRET_BYTES: Final = (24, 64)
 _SECONDS: Final = (0.1, 60.0)
 _ENTRIES: Final = (1, 1000)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
-    """Where entries of the logs are sent, and how; ``docs/reference/audit-export.md`` says what each means.
-
-    ``timeout`` is in seconds, for one attempt. ``batch`` is the most entries of one attempt.
-    """
-
-    name: str
-    url: str
-    logs: tuple[ExportLog, ...] = ("operations", "logins")
-    format: ExportFormat = "json"
-    start: ExportStart = "now"
-    secret: str = field(default="", repr=False)
-    secret_file: Path | None = None
-    authorization: str = field(default="", repr=False)
-    authorization_file: Path | None = None
-    ca_file: Path | None = None
-    timeout: float = 10.0
-    batch: int = 100
-
-    @property
-    def transport(self) -> Transport:
-        """The scheme of the URL."""
-        scheme: Transport = urlsplit(self.url).scheme  # type: ignore[assignment]  # checked when it was read
-        return scheme
-
-    @property
-    def path(self) -> str:
-        """The path of the URL, with escapes replaced: of a file or a socket."""
-        return unquote(urlsplit(self.url).path)
-
-
-class Destinations(tuple[Destination, ...]):
-    """Destinations with different names."""
-
-    __slots__ = ()
-
-
-def destinations_of_text(text: str) -> Destinations:
-    """Return the destinations of a JSON object, by name; none for an empty text. Raises ValueError."""
-    if not text:
-        return Destinations()
-    try:
-        value = strict_json(text.encode())
-    except ValueError:
-        raise ValueError("must be a JSON object of destinations by name") from None
-    return destinations_of_table(value)
-
-
-def destinations_of_table(value: object) -> Destinations:
-    """Return the destinations of a table, by name. Raises ValueError, without any value of a member."""
-    if not isinstance(value, dict):
-        raise ValueError("must be a table of destinations by name")  # noqa: TRY004 - a fault of the operator
-    return Destinations(_destination(name, members) for name, members in value.items())
 
 
 def signing_keys(text: str) -> list[bytes]:
@@ -102,39 +45,6 @@ def signing_keys(text: str) -> list[bytes]:
             raise ValueError(f"must be {_SECRET_PREFIX} and 24 to 64 random bytes in base64")
         keys.append(key)
     return keys
-
-
-def _destination(name: str, members: object) -> Destination:
-    if not _NAME.fullmatch(name):
-        raise ValueError("must have names of at most 32 of a-z, 0-9 and -, starting with a letter")
-    if not isinstance(members, Mapping):
-        raise ValueError(f"must have a table for {name}")  # noqa: TRY004 - as above
-    if unknown := sorted(map(str, members.keys() - _READERS.keys())):
-        raise ValueError(f"has no member {unknown[0]:.40} ({name}); there are {', '.join(_READERS)}")
-    if "url" not in members:
-        raise ValueError(f"needs a url ({name})")
-    try:
-        given = {member: _READERS[member](value) for member, value in members.items()}
-    except ValueError as error:
-        raise ValueError(f"{error} ({name})") from None
-    made = Destination(name=name, **given)
-    for complaint in _complaints(made):
-        raise ValueError(f"{complaint} ({name})")
-    return made
-
-
-def _complaints(made: Destination) -> Iterator[str]:
-    over_http = made.transport in ("http", "https")
-    for member in SECRET_MEMBERS:
-        text, file = getattr(made, member), getattr(made, f"{member}_file")
-        if text and file:
-            yield f"has {member} and {member}_file: give one of them"
-        if (text or file) and not over_http:
-            yield f"has a {member}, which only http and https use"
-    if over_http and not (made.secret or made.secret_file):
-        yield "needs a secret or secret_file, with which requests are signed"
-    if made.ca_file and made.transport not in ("https", "syslog+tls"):
-        yield "has a ca_file, which only https and syslog+tls use"
 
 
 def _text(value: object) -> str:
@@ -174,25 +84,11 @@ def _place(parts: SplitResult, port: int | None) -> str | None:
 def _logs(value: object) -> tuple[ExportLog, ...]:
     if not isinstance(value, list) or not value or len({*map(str, value)}) != len(value):
         raise ValueError("must have logs as a list, each once")
-    return tuple(_choice(ExportLog)(name) for name in value)
-
-
-def _choice(kind: Any) -> Callable[[object], Any]:
-    choices = get_args(kind)
-
-    def choose(value: object) -> Any:
-        if value not in choices:
-            raise ValueError(f"must have one of {', '.join(choices)}")
-        return str(value)
-
-    return choose
+    return tuple(map(choice(*LOGS), value))
 
 
 def _path(value: object) -> Path:
-    path = Path(_text(value))
-    if not path.is_absolute():
-        raise ValueError("must have absolute paths of files")
-    return path
+    return absolute_path(_text(value))
 
 
 def _secret(value: object) -> str:
@@ -226,17 +122,65 @@ def _between(low: float, high: float, *kinds: type) -> Callable[[object], Any]:
     return read
 
 
-_READERS: Final[dict[str, Callable[[object], Any]]] = {
-    "url": _url,
-    "logs": _logs,
-    "format": _choice(ExportFormat),
-    "start": _choice(ExportStart),
-    "secret": _secret,
-    "secret_file": _path,
-    "authorization": _authorization,
-    "authorization_file": _path,
-    "ca_file": _path,
-    "timeout": _between(*_SECONDS, int, float),
-    "batch": _between(*_ENTRIES, int),
-}
-assert _READERS.keys() == {setting.name for setting in fields(Destination)} - {"name"}  # noqa: S101 - one reader each
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where entries of the logs are sent, and how; ``docs/reference/audit-export.md`` says what each means.
+
+    ``timeout`` is in seconds, for one attempt. ``batch`` is the most entries of one attempt.
+    """
+
+    name: str
+    url: str = member(_url, needed="a url")
+    logs: tuple[ExportLog, ...] = member(_logs, ("operations", "logins"))
+    format: ExportFormat = member(choice(*get_args(ExportFormat)), "json")
+    start: ExportStart = member(choice(*get_args(ExportStart)), "now")
+    secret: str = member(_secret, "", secret=True)
+    secret_file: Path | None = member(_path, None)
+    authorization: str = member(_authorization, "", secret=True)
+    authorization_file: Path | None = member(_path, None)
+    ca_file: Path | None = member(_path, None)
+    timeout: float = member(_between(*_SECONDS, int, float), 10.0)
+    batch: int = member(_between(*_ENTRIES, int), 100)
+
+    @property
+    def transport(self) -> Transport:
+        """The scheme of the URL."""
+        scheme: Transport = urlsplit(self.url).scheme  # type: ignore[assignment]  # checked when it was read
+        return scheme
+
+    @property
+    def path(self) -> str:
+        """The path of the URL, with escapes replaced: of a file or a socket."""
+        return unquote(urlsplit(self.url).path)
+
+    def complaints(self) -> Iterator[str]:
+        """Yield half a sentence for each fault between members."""
+        over_http = self.transport in ("http", "https")
+        for name in SECRET_MEMBERS:
+            text, file = getattr(self, name), getattr(self, f"{name}_file")
+            if text and file:
+                yield f"has {name} and {name}_file: give one of them"
+            if (text or file) and not over_http:
+                yield f"has a {name}, which only http and https use"
+        if over_http and not (self.secret or self.secret_file):
+            yield "needs a secret or secret_file, with which requests are signed"
+        if self.ca_file and self.transport not in ("https", "syslog+tls"):
+            yield "has a ca_file, which only https and syslog+tls use"
+
+
+class Destinations(tuple[Destination, ...]):
+    """Destinations with different names."""
+
+    __slots__ = ()
+
+
+def destinations_of_text(text: str) -> Destinations:
+    """Return the destinations of a JSON object, by name; none for an empty text. Raises ValueError."""
+    return destinations_of_table(from_json(text, "a JSON object of destinations by name", {}))
+
+
+def destinations_of_table(value: object) -> Destinations:
+    """Return the destinations of a table, by name. Raises ValueError, without any value of a member."""
+    if not isinstance(value, dict):
+        raise ValueError("must be a table of destinations by name")  # noqa: TRY004 - a fault of the operator
+    return Destinations(read_table(Destination, name, members, name=name) for name, members in value.items())

@@ -15,7 +15,7 @@ EXPORT_CONNECTIONS: Final = 1
 class Export:
     """The export of the logs to other systems."""
 
-    destinations: Destinations = setting(  # noqa: RUF009 - a dataclass field
+    destinations: Destinations = setting(
         Destinations(),
         secret=True,
         shown="none",

@@ -1,5 +1,4 @@
 """Settings of the features that are off."""
-# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 from dataclasses import dataclass
 

@@ -12,7 +12,7 @@ from service.settings.values import Origins
 class Oidc:
     """Signing in with providers of OpenID Connect."""
 
-    providers: Providers = setting(  # noqa: RUF009 - a dataclass field
+    providers: Providers = setting(
         Providers(),
         secret=True,
         shown="none",
@@ -21,7 +21,7 @@ class Oidc:
         "[sign-in with a provider](../guides/sign-in-with-a-provider.md#providers). "
         "All nodes must have the same.",
     )
-    next_origins: Origins = setting(  # noqa: RUF009 - as above
+    next_origins: Origins = setting(
         Origins(),
         shown="none",
         help="Origins to which a sign-in may lead back, beside paths of this service, such as "

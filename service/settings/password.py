@@ -1,7 +1,5 @@
 """The settings of passwords and their hashing."""
 
-# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
-
 from dataclasses import dataclass
 
 from service.settings.checks import between

@@ -1,7 +1,7 @@
 """The rules between several settings."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from service.kernel.feature import off_by, switch_faults
 from service.settings.destinations import Destination, is_header_value, signing_keys
+from service.settings.providers import Provider
 from service.settings.secrecy import check_secret, mounted_text
 from service.settings.sections import Settings
 from service.settings.table import Fault
@@ -127,41 +128,35 @@ def _decision_log(settings: Settings, _faulty: Collection[str]) -> Iterator[Faul
 
 
 def _destinations(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    checks = {"secret_file": _is_signing_key, "authorization_file": is_header_value}
     for destination in settings.export.destinations:
-        for complaint in _file_faults(destination):
+        yield from _file_faults("export.destinations", destination, checks)
+        if destination.transport == "file" and not Path(destination.path).parent.is_dir():
+            complaint = f"its file is not in an existing folder: {destination.path}"
             yield Fault("export.destinations", f"{complaint} ({destination.name})")
 
 
 def _providers(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if settings.oidc.providers and not settings.server.public_url:
         yield Fault("server.public_url", "is missing: providers lead back to it (oidc.providers)")
+    checks = {"client_secret_file": None, "client_key_file": None}
     for provider in settings.oidc.providers:
-        for member in ("client_secret_file", "client_key_file"):
-            if (path := getattr(provider, member)) is not None:
-                _text, complaint = mounted_text(path)
-                if complaint:
-                    yield Fault("oidc.providers", f"the {member} {path} {complaint} ({provider.name})")
-        if provider.ca_file is not None and not provider.ca_file.is_file():
-            fault = f"the ca_file is not an existing file: {provider.ca_file} ({provider.name})"
-            yield Fault("oidc.providers", fault)
+        yield from _file_faults("oidc.providers", provider, checks)
 
 
-def _file_faults(destination: Destination) -> Iterator[str]:
-    checked = (
-        ("secret_file", destination.secret_file, _is_signing_key),
-        ("authorization_file", destination.authorization_file, is_header_value),
-    )
-    for member, path, fits in checked:
-        if path is not None:
+def _file_faults(
+    setting: str, table: Destination | Provider, checks: Mapping[str, Callable[[str], bool] | None]
+) -> Iterator[Fault]:
+    """Yield the faults of the files that ``table`` names: those of ``checks`` hold a secret each."""
+    for member, fits in checks.items():
+        if (path := getattr(table, member)) is not None:
             text, complaint = mounted_text(path)
-            if complaint is None and not fits(text):
+            if complaint is None and fits is not None and not fits(text):
                 complaint = "does not hold a valid one: see docs/reference/audit-export.md"
             if complaint:
-                yield f"the {member} {path} {complaint}"
-    if destination.ca_file is not None and not destination.ca_file.is_file():
-        yield f"the ca_file is not an existing file: {destination.ca_file}"
-    if destination.transport == "file" and not Path(destination.path).parent.is_dir():
-        yield f"its file is not in an existing folder: {destination.path}"
+                yield Fault(setting, f"the {member} {path} {complaint} ({table.name})")
+    if table.ca_file is not None and not table.ca_file.is_file():
+        yield Fault(setting, f"the ca_file is not an existing file: {table.ca_file} ({table.name})")
 
 
 def _is_signing_key(text: str) -> bool:

@@ -1,5 +1,4 @@
 """The settings of the process: where it listens, and its bounds."""
-# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 import os
 import pwd

@@ -1,5 +1,4 @@
 """The settings of traces."""
-# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
 
 import re
 from codecs import BOM_UTF8
