@@ -87,7 +87,7 @@ def _undo_if(*, dry_run: bool) -> None:
         raise _DryRunEnded
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableImport(ABC, Generic[Prepared, Changed]):
     """Creates the records that do not exist, and edits those that differ; all rows, or none."""
 

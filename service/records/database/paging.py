@@ -61,7 +61,7 @@ def sorts_of(table: FromClause, *names: str) -> dict[str, ColumnElement[Any]]:
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecordList(Generic[R, F]):
     """Reads the records of ``statement``: all, one by its id, and pages of those that match a filter.
 
