@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from time import monotonic
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 import structlog
@@ -15,6 +15,7 @@ from service.audit.chain.writer import Writing
 from service.audit.collector import Counts
 from service.errors import Unavailable
 from service.keyspace import Batch, Done, HourCounts, LogStream
+from service.records.logs.events import Decision, Outcome
 from service.records.logs.inserts import Log
 
 _SECONDS: Final = 3600
@@ -22,13 +23,13 @@ _SECONDS: Final = 3600
 
 class _Login(msgspec.Struct):
     event: str
-    outcome: Literal["success", "failure"]
+    outcome: Outcome
     create_time: datetime
 
 
 class _Operation(msgspec.Struct):
     create_time: datetime
-    decision: Literal["allow", "deny"] | None = None
+    decision: Decision | None = None
     repetitions: int | None = None
 
 

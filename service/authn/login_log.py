@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from service.errors import InternalError, Refusal
 from service.kernel.origin import ORIGIN
 from service.kernel.user_agents import describe
-from service.records.logs.events import LoginEvent, SessionEvent
+from service.records.logs.events import LoginEvent, Outcome, SessionEvent
 
 MAX_USER_AGENT = 512
 
@@ -15,7 +15,6 @@ MAX_USER_AGENT = 512
 Record = Callable[[LoginEvent], None]
 """Takes an entry; never blocks, never raises."""
 
-Outcome = Literal["success", "failure"]
 
 _COUNTED: Final = [event for event in get_args(SessionEvent) if event not in ("login", "refresh")]
 _REFUSING: Final = ("lockout", "reuse")  # events that are failures themselves

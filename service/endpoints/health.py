@@ -11,7 +11,7 @@ from service.web.messages.address import peer_of
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import outside
 from service.web.messages.schema import Schema
-from service.web.observability.readiness import ReadinessChecks
+from service.web.observability.readiness import ReadinessChecks, ReadinessState
 from service.web.requests.credentials import OperatorToken
 
 Facts = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -30,7 +30,7 @@ class Readiness(Schema):
     ``details`` are shown with the bearer token of `server.metrics_token` only.
     """
 
-    status: Literal["ready", "degraded"]
+    status: ReadinessState
     parts: dict[str, State]
     details: dict[str, Any] | UnsetType = UNSET
 
@@ -75,7 +75,7 @@ class Ready:
             if details is not UNSET:
                 refusal.extra["details"] = details
             raise refusal
-        status: Literal["ready", "degraded"] = "ready" if set(states.values()) <= {"up"} else "degraded"
+        status: ReadinessState = "ready" if set(states.values()) <= {"up"} else "degraded"
         return Readiness(status=status, parts=states, details=details)
 
     async def _details(self, context: RequestContext, healths: Mapping[str, Health]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
@@ -21,12 +21,11 @@ from service.kernel.identity import codes_shown
 from service.kernel.value_rules import SHORT_LINE, SORT, bounds_of
 from service.records import menus, role_rights
 from service.records.database.transactions import Database
+from service.records.menus import MenuType
 from service.web.messages import record_schemas
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, login
 from service.web.messages.schema import Id, PageQuery, Revision, Schema, sort_keys
-
-MenuType = Literal["Menu", "Button"]
 
 Parent = Annotated[
     Id | None, Meta(description=f"The Menu above; `null` at the top. There are at most {MAX_DEPTH} levels.")

@@ -1,7 +1,7 @@
 """Resources: routes that administrators register to guard them: ``/api/resource``."""
 
 from operator import attrgetter
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -10,14 +10,12 @@ from service.administration.changes import Changes
 from service.authz.engine.paths import registered_fault
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import ValidationFailed
-from service.kernel.value_rules import ServiceName
+from service.kernel.value_rules import Method, ServiceName
 from service.records import resources
 from service.web.messages import record_schemas
 from service.web.messages.context import RequestContext
 from service.web.messages.preconditions import unchanged
 from service.web.messages.schema import Id, PageQuery, Revision, Schema, sort_keys
-
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 @record_schemas.answer_of(resources.ResourceValues)

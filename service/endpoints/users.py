@@ -1,6 +1,6 @@
 """Users, their passwords and their status, one by one: ``/api/user``."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -209,7 +209,7 @@ class UserPassword(Endpoint[PasswordReset], at="/api/user/{id}/password"):
 class StatusOrder(Schema):
     """The new status of the user."""
 
-    status: Literal["enabled", "disabled"]
+    status: user_list.Status
 
 
 class UserStatus(RecordEndpoint[Accounts], at="/api/user/{id}/status"):

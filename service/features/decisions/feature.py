@@ -15,5 +15,6 @@ FEATURE = Feature(
         "/.well-known/authzen-configuration",
     ),
     tags={"access": "Decisions about requests to other services, and about their permissions."},
+    enumerations={"EvaluationsSemantic": "execute_all deny_on_first_deny permit_on_first_permit"},
     routes="api:add_routes",
 )

@@ -26,6 +26,7 @@ FEATURE = Feature(
             ),
         ),
     ),
+    enumerations={"DirectoryKind": "oidc scim"},
     commands=(
         FeatureCommands(
             "directory",

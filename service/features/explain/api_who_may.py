@@ -46,11 +46,11 @@ from service.features.explain.policy_layers import (
     passed,
 )
 from service.features.explain.policy_questions import WITHIN, PolicyQuestion
-from service.features.explain.question import Method, place_of
+from service.features.explain.question import place_of
 from service.kernel import identity
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
-from service.kernel.value_rules import ServiceName
+from service.kernel.value_rules import Method, ServiceName
 from service.laboratory.analysis.demands import demands_on, least_words
 from service.laboratory.analysis.explain import Passages
 from service.laboratory.analysis.impact import Standing

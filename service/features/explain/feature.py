@@ -1,5 +1,8 @@
 """Questions to the policy: access and its reasons."""
 
+from typing import get_args
+
+from service.kernel.assurance import Demand
 from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
@@ -15,6 +18,16 @@ FEATURE = Feature(
         "/api/policy/what-if",
         "/api/policy/who",
     ),
+    enumerations={
+        "AccessKind": "request grant",
+        "AccessNeeds": "code login nothing",
+        "AssumedDemand": " ".join(("none", *get_args(Demand))),
+        "DecisionReason": "opened not_held not_logged_in closed no_line",
+        "ObjectLayer": "grant permission service account assurance request approve review",
+        "OpeningNeeds": "nothing login",
+        "RefusalLog": "operation-log decision-log",
+        "RouteProtection": "public login permission outside",
+    },
     commands=(
         FeatureCommands(
             "policy",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from msgspec import Meta
 
@@ -14,7 +14,7 @@ from service.kernel.assurance import BY_STRONGEST, Satisfied, Word
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
-from service.kernel.value_rules import ServiceName, whole
+from service.kernel.value_rules import Method, ServiceName, whole
 from service.laboratory.analysis.explain import Explanation, ObjectExplanation, explain, explain_object
 from service.laboratory.analysis.request_paths import request_path
 from service.laboratory.analysis.sources import Subject
@@ -28,8 +28,6 @@ DecisionId = Annotated[
         examples=["r12-9be1a6f0-5f0c39d1a2b4"],
     ),
 ]
-
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Question(Schema):

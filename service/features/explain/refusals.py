@@ -74,6 +74,9 @@ class Request(NamedTuple):
     path: str
 
 
+RefusalLog = Literal["operation-log", "decision-log"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """A refusal from the log ``log``: the latest with its ``decision_id``.
@@ -83,7 +86,7 @@ class Refusal:
     that was refused, if the log has it.
     """
 
-    log: Literal["operation-log", "decision-log"]
+    log: RefusalLog
     decision_id: str
     create_time: datetime
     request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None

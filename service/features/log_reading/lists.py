@@ -77,6 +77,9 @@ class TimePage(Schema, Generic[T]):
     follow_cursor: str | None
 
 
+TimeSort = Literal["-createTime", "createTime"]
+
+
 class TimeQuery(Schema):
     """Limits on the time of entries, and their order."""
 
@@ -84,9 +87,7 @@ class TimeQuery(Schema):
         default=None, name="from"
     )
     to: Annotated[datetime, Meta(tz=True, description="Before this time.")] | None = None
-    sort: Annotated[
-        Literal["-createTime", "createTime"], Meta(description="`-createTime`: the newest first.")
-    ] = "-createTime"
+    sort: Annotated[TimeSort, Meta(description="`-createTime`: the newest first.")] = "-createTime"
 
     def __post_init__(self) -> None:
         if self.from_ is not None and self.to is not None and self.from_ >= self.to:

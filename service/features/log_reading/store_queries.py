@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
 from msgspec import Meta, Struct
@@ -15,6 +15,7 @@ from service.kernel.value_rules import Id
 from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
+from service.records.logs.events import Decision, Outcome
 from service.records.schema.logs import IS_OF_RIGHTS, IS_PREVIEW, login_log, operation_log
 
 EVERYTHING: Final = Span()
@@ -85,7 +86,7 @@ class Operation(Struct, frozen=True):
     status: Annotated[int, Meta(examples=[403])]
     error: Annotated[str, Meta(examples=["permission_denied"])] | None
     elapsed_ms: Annotated[float, Meta(ge=0, examples=[3.25])]
-    decision: Literal["allow", "deny"] | None
+    decision: Decision | None
     decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | None
     policy_revision: Annotated[int, Meta(examples=[12])] | None
     targets: _Targets | None
@@ -138,7 +139,7 @@ class Login(Struct, frozen=True):
     create_time: datetime
     request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
     event: Annotated[str, Meta(examples=["login"])]
-    outcome: Literal["success", "failure"]
+    outcome: Outcome
     reason: Annotated[str, Meta(examples=["login_failed"])] | None
     user_id: Id | None
     user_name: Annotated[str, Meta(examples=["admin"])] | None

@@ -16,6 +16,7 @@ FEATURE = Feature(
             permissions=(("list", "List mails", ("GET /api/mail/list",)),),
         ),
     ),
+    enumerations={"MailState": "waiting sent given_up"},
     commands=(
         FeatureCommands(
             "mail",

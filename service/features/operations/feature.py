@@ -11,6 +11,7 @@ FEATURE = Feature(
         "jobs": "Jobs of the service, and the results of their runs.",
         "system": "Findings about the installation: faults and warnings.",
     },
+    enumerations={"FindingState": "ok warning fault unknown"},
     commands=(
         FeatureCommands(
             "",

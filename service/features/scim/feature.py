@@ -42,6 +42,7 @@ FEATURE = Feature(
             ),
         ),
     ),
+    enumerations={"ScimSortOrder": "ascending descending"},
     tables="schema",
     dialect="messages:DIALECT",
     routes="api:add_routes",

@@ -299,6 +299,9 @@ class ScimGetQuery(Schema):
         return (_named(self.excluded_attributes, schema) or {}).get(name) == frozenset()
 
 
+SortOrder = Literal["ascending", "descending"]
+
+
 class ScimListQuery(ScimGetQuery):
     """A page of resources, and which."""
 
@@ -306,7 +309,7 @@ class ScimListQuery(ScimGetQuery):
         Annotated[str, Meta(description="RFC 7644 §3.4.2.2.", examples=['userName eq "heron"'])] | None
     ) = None
     sort_by: Annotated[str, Meta(description="An attribute.", examples=["userName"])] | None = None
-    sort_order: Literal["ascending", "descending"] = "ascending"
+    sort_order: SortOrder = "ascending"
     start_index: Annotated[Number, Meta(description="The place of the first, from 1.")] = 1
     count: Annotated[Number, Meta(description=f"The largest number of results, at most {MAX_PAGE}.")] = 100
 
@@ -323,7 +326,7 @@ class ScimSearch(ScimBodySchema):
     excluded_attributes: ScimNames | None = None
     filter: str | None = None
     sort_by: Text | None = None
-    sort_order: Literal["ascending", "descending"] = "ascending"
+    sort_order: SortOrder = "ascending"
     start_index: Number = 1
     count: Number = 100
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from service.authn.refresh import Refresh
+from service.authn.second_factors import Method
 from service.authn.token_issuer import TokenPair as Issued
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.tokens import Device, TokenPair, handed, opens_session
@@ -32,11 +33,14 @@ ChallengeText = Annotated[
 ]
 
 
+StepUpMethod = Literal["password", "totp", "recovery_code", "passkey"]
+
+
 class SecondFactor(Schema):
     """The challenge of the first step, and a second factor: a code, or what a passkey has answered."""
 
     challenge: ChallengeText
-    method: Literal["totp", "recovery_code", "passkey"]
+    method: Method
     code: Code | None = None
     credential: Credential | None = None
 
@@ -50,7 +54,7 @@ class FirstStep(Schema):
 class SecondFactorOptions(Schema):
     """The methods for answering a challenge; `publicKey` is null without a passkey."""
 
-    methods: list[Literal["totp", "recovery_code", "passkey"]]
+    methods: list[Method]
     public_key: PublicKey | None
 
 
@@ -73,7 +77,7 @@ class PasskeyLoginOptions(Schema):
 class StepUpOptions(Schema):
     """The methods for a step-up of the caller; `publicKey` is null without a passkey."""
 
-    methods: list[Literal["password", "totp", "recovery_code", "passkey"]]
+    methods: list[StepUpMethod]
     public_key: PublicKey | None
     expires_in: Expiry
 
@@ -81,7 +85,7 @@ class StepUpOptions(Schema):
 class StepUpOrder(Schema):
     """A proof of the caller's identity: a second factor, or the password of a caller without one."""
 
-    method: Literal["password", "totp", "recovery_code", "passkey"]
+    method: StepUpMethod
     password: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
     code: Code | None = None
     credential: Credential | None = None

@@ -14,6 +14,7 @@ FEATURE = Feature(
         "/api/user/{id}/factors",
         "/.well-known/passkey-endpoints",
     ),
+    enumerations={"StepUpMethod": "password totp recovery_code passkey"},
     routes="api:add_routes",
     checks="checks:CHECKS",
     provides={

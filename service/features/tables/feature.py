@@ -8,6 +8,7 @@ FEATURE = Feature(
     off=True,
     needs=("bulk_acts",),
     paths=("/api/user/export", "/api/user/import", "/api/role/export", "/api/role/import"),
+    enumerations={"ImportOutcome": "created updated"},
     commands=(
         FeatureCommands(
             "resource",

@@ -26,6 +26,8 @@ DeclaredKind = Literal[
 REFUSED_READ: Final = "REFUSED_READ"
 """The kind of a refused request to an operation that is not logged, which changes nothing."""
 
+Decision = Literal["allow", "deny"]
+Outcome = Literal["success", "failure"]
 OperationKind = Literal[DeclaredKind, "REFUSED_READ"]
 """The kind of an entry, by which the log is filtered."""
 
@@ -56,7 +58,7 @@ class OperationEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     params: Any = None
     response: Any = None
     error: str | None = None
-    decision: Literal["allow", "deny"] | None = None
+    decision: Decision | None = None
     decision_id: str | None = None
     policy_revision: int | None = None
     request_id: str | None = None
@@ -104,7 +106,7 @@ class LoginEvent(Struct, frozen=True, kw_only=True):
     """
 
     event: str
-    outcome: Literal["success", "failure"]
+    outcome: Outcome
     reason: str | None = None
     user_id: int | None = None
     user_name: str | None = None

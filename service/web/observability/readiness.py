@@ -7,7 +7,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import structlog
 
@@ -17,6 +17,8 @@ from service.web.messages.context import RequestContext
 
 Check = Callable[[], Awaitable[Health]]
 """Checks one part; raises if it is down."""
+
+ReadinessState = Literal["ready", "degraded"]
 
 EVERY: Final = 1.0
 """Seconds for which the result of a check is reused."""

@@ -1,68 +1,54 @@
 """Names of components: generators make the types of their clients from them."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from service.kernel.assurance import WORDS, Acr, Demand
+from service.audit.chain import seals
+from service.authn import second_factors
+from service.authz.engine import rules
+from service.kernel import assurance, identity, metrics, notify, persons, value_rules
 from service.kernel.feature import declared
-from service.kernel.notify import ActedBy, NoticeKind
-from service.kernel.persons import ControlAct
+from service.records import factors, jobs, menus, openings, user_list
+from service.records.logs import events
+from service.records.schema import rights
+from service.web.content import log_lists, streams
+from service.web.observability import readiness
 from service.web.openapi.problems import SCHEMAS
 
 _PAGE: Final = re.compile(r"(?:Time)?Page_(\w+)_")
 
-_ENUMERATIONS: Final = {
-    frozenset(words.split()): name
-    for name, words in {
-        "AccessKind": "request grant",
-        "AccessNeeds": "code login nothing",
-        "AccountKind": "person service",
-        "AcrValue": " ".join(get_args(Acr)),
-        "AssumedDemand": " ".join(("none", *get_args(Demand))),
-        "AssuranceWord": " ".join(WORDS),
-        "AuthenticationDemand": " ".join(get_args(Demand)),
-        "ControlAct": " ".join(get_args(ControlAct)),
-        "Decision": "allow deny",
-        "DecisionReason": "opened not_held not_logged_in closed no_line",
-        "EvaluationsSemantic": "execute_all deny_on_first_deny permit_on_first_permit",
-        "ExportFormat": "csv json jsonl",
-        "FactorKind": "totp passkey recovery_codes",
-        "Gender": "female male other",
-        "ImportOutcome": "created updated",
-        "LogSort": "createTime -createTime",
-        "LoginEvent": "login login_begun lockout evict refresh reuse logout logout_all session_end "
-        "password_change password_reset step_up factor_add factor_remove factor_reset kick ban unban",
-        "LoginOutcome": "success failure",
-        "MenuType": "Menu Button",
-        "NoticeActor": " ".join(get_args(ActedBy)),
-        "NoticeKind": " ".join(get_args(NoticeKind)),
-        "OpenTo": "@login @anyone",
-        "OpeningNeeds": "nothing login",
-        "OperationKind": (
-            "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN REFUSED_READ"
-        ),
-        "ObjectLayer": "grant permission service account assurance request approve review",
-        "PolicyLayer": "resource endpoint grant permission service account assurance request approve review",
-        "PartState": "up degraded read_only down",
-        "ReadinessState": "ready degraded",
-        "RequestMethod": "GET POST PUT PATCH DELETE",
-        "RefusalLog": "operation-log decision-log",
-        "RevisionAuthenticity": "sealed unsealed forged unknown_key",
-        "RouteProtection": "public login permission outside",
-        "SecondFactorMethod": "totp recovery_code passkey",
-        "StepUpMethod": "password totp recovery_code passkey",
-        "UserKind": "person service",
-        "FindingState": "ok warning fault unknown",
-        "MailState": "waiting sent given_up",
-        "JobOutcome": "running done failed stopped abandoned",
-        "RoleAction": "give take",
-        "UserStatus": "enabled disabled",
-        "AssignmentSource": "direct request directory",
-        "AssignmentEnding": "expired revoked",
-        "DirectoryKind": "oidc scim",
-        "ScimSortOrder": "ascending descending",
-        **{name: words for feature in declared() for name, words in feature.enumerations.items()},
-    }.items()
+_TYPES: Final[Mapping[str, Any]] = {
+    "AcrValue": assurance.Acr,
+    "AssignmentEnding": rights.How,
+    "AssignmentSource": rights.Source,
+    "AssuranceWord": assurance.Word,
+    "AuthenticationDemand": assurance.Demand,
+    "ControlAct": persons.ControlAct,
+    "Decision": events.Decision,
+    "ExportFormat": streams.Format,
+    "FactorKind": factors.FactorKind,
+    "Gender": user_list.Gender,
+    "JobOutcome": jobs.Outcome,
+    "LogSort": log_lists.TimeSort,
+    "LoginEvent": events.SessionEvent,
+    "LoginOutcome": events.Outcome,
+    "MenuType": menus.MenuType,
+    "NoticeActor": notify.ActedBy,
+    "NoticeKind": notify.NoticeKind,
+    "OpenTo": openings.OpenTo,
+    "OperationKind": events.OperationKind,
+    "PartState": metrics.State,
+    "PolicyLayer": rules.LayerName,
+    "ReadinessState": readiness.ReadinessState,
+    "RequestMethod": value_rules.Method,
+    "RevisionAuthenticity": seals.Authenticity,
+    "SecondFactorMethod": second_factors.Method,
+    "UserKind": identity.Kind,
+    "UserStatus": user_list.Status,
+}
+_ENUMERATIONS: Final = {frozenset(get_args(kind)): name for name, kind in _TYPES.items()} | {
+    frozenset(words.split()): name for feature in declared() for name, words in feature.enumerations.items()
 }
 """The names of enumerations that have no title, by their values."""
 _NULL: Final = {"type": "null"}
