@@ -2,9 +2,10 @@
 
 import asyncio
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from service.audit.chain.seals import UNSEALED, Judgement, RevisionSeals
@@ -63,6 +64,7 @@ class LivePolicy:
         """The restore epoch of the database that the policy was read from."""
         self._restore_epoch_at = 0
         self._none = self._newest = Policy(shipped.model_text, own_digest=shipped.digest)
+        self._after = lru_cache(maxsize=1)(Policy.after)  # most reads are within one interval between ends
         self._confirmed = _now()
         self._shipped = shipped
         self.loaded = 0.0
@@ -79,9 +81,8 @@ class LivePolicy:
         """
         if _now() >= self._confirmed + _UNCONFIRMED:
             return self._none
-        if self._newest.ends:
-            self._newest = self.as_now(self._newest)
-        return self._newest
+        newest = self._newest
+        return self._after(newest, bisect_right(newest.ends, self.instant())) if newest.ends else newest
 
     def as_now(self, policy: Policy) -> Policy:
         """Return ``policy`` as it decides at this moment."""

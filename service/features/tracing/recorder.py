@@ -12,6 +12,7 @@ from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import (
+    INVALID_SPAN,
     Link,
     NonRecordingSpan,
     SpanContext,
@@ -146,7 +147,7 @@ class RecordedSpan:
         """Begin a span within this one; spans beyond ``MOST_SPANS`` are not recorded."""
         self._left.count -= 1
         if self._left.count < 0:
-            return _NOT_RECORDED
+            return RecordedSpan(self._tracer, INVALID_SPAN, self._left)
         if self._context is None:
             self._context = set_span_in_context(self._span, Context())
         span = self._tracer.start_span(name, self._context, _KINDS[kind], attributes)
@@ -177,27 +178,3 @@ class RequestSpan(RecordedSpan):
         if self._left.count < 0:
             self._span.set_attribute(LEFT_OUT, -self._left.count)
         super().end(error)
-
-
-class _NotRecorded:
-    """A span beyond the limit of a request, and all spans within it."""
-
-    __slots__ = ()
-
-    def child(
-        self,
-        name: str,  # noqa: ARG002 - the names of the protocol
-        attributes: Mapping[str, Value] | None = None,  # noqa: ARG002
-        *,
-        kind: Kind = "internal",  # noqa: ARG002
-    ) -> Span:
-        return self
-
-    def set(self, name: str, value: Value) -> None:
-        pass
-
-    def end(self, error: str | None = None) -> None:
-        pass
-
-
-_NOT_RECORDED: Final = _NotRecorded()
