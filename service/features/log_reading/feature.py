@@ -10,5 +10,6 @@ FEATURE = Feature(
         "login-log": "Logins and other events of sessions.",
         "operation-log": "Calls of the service, with what they changed.",
     },
+    enumerations={"LogSort": "createTime -createTime"},
     routes="api:add_routes",
 )

@@ -12,7 +12,7 @@ from service.kernel.feature import declared
 from service.records import factors, jobs, menus, openings, user_list
 from service.records.logs import events
 from service.records.schema import rights
-from service.web.content import log_lists, streams
+from service.web.content import streams
 from service.web.observability import readiness
 from service.web.openapi.problems import SCHEMAS
 
@@ -30,7 +30,6 @@ _TYPES: Final[Mapping[str, Any]] = {
     "FactorKind": factors.FactorKind,
     "Gender": user_list.Gender,
     "JobOutcome": jobs.Outcome,
-    "LogSort": log_lists.TimeSort,
     "LoginEvent": events.SessionEvent,
     "LoginOutcome": events.Outcome,
     "MenuType": menus.MenuType,
