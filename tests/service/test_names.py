@@ -150,7 +150,7 @@ def test_a_public_function_that_does_more_than_its_name_says_has_a_docstring() -
     wrong = {
         str(path): names
         for path, source in sources("service")
-        if path.parent.name not in ("versions", "migrations")  # the docstring of a migration says what its step is
+        if path.parent.name not in ("versions", "migrations")  # the docstring of the module says everything
         and (names := undocumented_in(source))
     }
     assert wrong == {}
