@@ -166,7 +166,6 @@ class HistorySeal:
 
     @property
     def is_keyed(self) -> bool:
-        """Return true if the seal was created with a key."""
         return bool(self.seals.keys() - {""})
 
 
@@ -259,7 +258,6 @@ async def any_keyed(connection: Connection) -> bool:
 
 
 async def add(connection: Connection, seal: HistorySeal) -> None:
-    """Write a seal."""
     values = {each.name: getattr(seal, each.name) for each in fields(seal)}  # no copy of some 10,000 digests
     await connection.execute(sa.insert(history_seal).values(values))
 

@@ -37,7 +37,6 @@ _SIGN_OFF: Final = RowMapper(SignOff, policy_sign_off)
 
 
 async def create(connection: Connection, new: NewSignOff) -> SignOff:
-    """Store a sign-off of a revision."""
     written = sa.insert(policy_sign_off).values(values_of(new)).returning(*_SIGN_OFF.columns)
     return await _SIGN_OFF.returned(connection, written)
 

@@ -241,7 +241,6 @@ async def update_group(
 
 
 async def delete_group(connection: Connection, group_id: int) -> None:
-    """Delete a group."""
     await connection.execute(sa.delete(scim_group).where(scim_group.c.id == group_id))
 
 
