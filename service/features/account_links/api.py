@@ -1,11 +1,12 @@
 """Endpoints of mailed links; tokens are sent in bodies, never in paths."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from msgspec import Meta
 
 from service.administration.own_credentials import OwnCredentials
+from service.authn.second_factors import Method
 from service.endpoints.profile import CurrentPassword
 from service.endpoints.record_endpoints import Endpoint
 from service.endpoints.users import NewPassword, UserName
@@ -78,7 +79,7 @@ class LinkOrder(Schema):
 class ResetOptions(Schema):
     """The second factors of the owner of a link: `methods` may be empty, `publicKey` may be null."""
 
-    methods: list[Literal["totp", "recovery_code", "passkey"]]
+    methods: list[Method]
     public_key: PublicKey | None
     expires_in: Expiry
 
@@ -86,7 +87,7 @@ class ResetOptions(Schema):
 class NewPasswordByLink(FirstPassword, kw_only=True):
     """The token of a link, the new password, and the proof of a second factor if the user has one."""
 
-    method: Literal["totp", "recovery_code", "passkey"] | None = None
+    method: Method | None = None
     code: Code | None = None
     credential: Credential | None = None
 

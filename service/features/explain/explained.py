@@ -11,7 +11,7 @@ from service.features.decision_log.decision_event import Event
 from service.features.explain import refusals
 from service.features.explain.openings import Origins, WouldOpen, origins_of, would_open
 from service.features.explain.policy_layers import Code, FiredCode, RegisteredBy, Rows
-from service.features.explain.refusals import PolicyAt, RefusalLog
+from service.features.explain.refusals import PolicyAt
 from service.laboratory.analysis.explain import (
     Explanation,
     LayerExplained,
