@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 from service.authz.engine.ends import endings, in_force
@@ -317,14 +317,24 @@ class Policy:
         return self.judge(layer, object_, codes_asked(caller))
 
     def judge_admission(
-        self, resource: str, endpoint: str, held: HeldCodes | None, satisfied: Satisfied | None, /
+        self,
+        resource: str,
+        endpoint: str,
+        held: HeldCodes | None,
+        satisfied: Satisfied | None,
+        span: Span | None = None,
+        /,
     ) -> Admission:
-        """Decide on a request to this service: both layers, and then the demands on its caller."""
+        """Decide on a request to this service: both layers, and then the demands on its caller.
+
+        A traced request has a ``span``; the decision of each layer then gets a span of its own below it.
+        """
         key = (resource, endpoint, None if held is None else held.codes, satisfied)
-        admission = self._admissions.get(key)
+        admission = self._admissions.get(key) if span is None else None
         if admission is None:
-            opened = self.judge(RESOURCE, resource, held)
-            decision = self.judge(ENDPOINT, endpoint, held) if opened.allowed else None
+            judge = self.judge if span is None else partial(_traced, span, self)
+            opened = judge(RESOURCE, resource, held)
+            decision = judge(ENDPOINT, endpoint, held) if opened.allowed else None
             demanded = None
             if decision is not None and decision.allowed:
                 demanded = self.judge_assurance(resource, endpoint, satisfied)
@@ -396,22 +406,6 @@ class Policy:
 
 DECISION_ID = "portcullis.decision.id"
 """The attribute with the id of a decision, as in the decision log and ``policy explain``."""
-
-
-Question = tuple[str, str, HeldCodes | None, Satisfied | None]
-"""Arguments of ``Policy.judge_admission``: resource, endpoint, the held codes and the satisfied words."""
-
-
-def judge_traced(span: Span, policy: Policy, question: Question) -> Admission:
-    """Decide as ``Policy.judge_admission`` does, with a span below ``span`` for each of the two layers."""
-    resource, endpoint, held, satisfied = question
-    opened = _traced(span, policy, RESOURCE, resource, held)
-    if not opened.allowed:
-        return Admission(opened)
-    decision = _traced(span, policy, ENDPOINT, endpoint, held)
-    if not decision.allowed:
-        return Admission(opened, decision)
-    return Admission(opened, decision, policy.judge_assurance(resource, endpoint, satisfied))
 
 
 def _traced(span: Span, policy: Policy, layer: str, object_: str, held: HeldCodes | None) -> Decision:

@@ -10,7 +10,7 @@ from service import errors
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
 from service.authn.verified import Authenticated, VerifiedToken
-from service.authz.engine.policy import Policy, judge_traced
+from service.authz.engine.policy import Policy
 from service.authz.engine.refused import Refused
 from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
 from service.authz.publishing.live import LivePolicy
@@ -146,11 +146,9 @@ class AuthorizationGuard:
         resource = NO_SESSION
         if held is not None:
             resource = policy.resource_at(operation.method, context.request.path) or UNREGISTERED
-        question = resource, operation.object, held, satisfied
-        if context.span is None:
-            opened, decision, demanded = policy.judge_admission(*question)
-        else:
-            opened, decision, demanded = judge_traced(context.span, policy, question)
+        opened, decision, demanded = policy.judge_admission(
+            resource, operation.object, held, satisfied, context.span
+        )
         context.opened = context.decision = opened
         if decision is None:
             raise errors.PermissionDenied(_REASON[RESOURCE], opened)
