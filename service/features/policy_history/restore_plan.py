@@ -1,23 +1,24 @@
 """Computes the edits that restore the shared lines of a past revision."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from service.administration.menu_edits import place_fault
 from service.authz.engine import rules
 from service.authz.engine.paths import shape
 from service.authz.publishing.contributions import contributed_layers
 from service.errors import Conflict
-from service.features.policy_history import restore_steps
 from service.features.policy_history.restored_rules import is_of_rule, plan_rules
 from service.features.policy_history.restored_services import plan_services
-from service.features.policy_history.steps import Step
+from service.features.policy_history.steps import Step, changed, created, creation, update
+from service.kernel.assurance import OF_PERSONS
+from service.kernel.assurance import SERVICE as BY_SERVICES
 from service.kernel.services import PORTCULLIS, is_opening_word, split_object
 from service.kernel.text import seen
 from service.records import bindings, menus, openings, resources
 from service.records.database.transactions import Connection
-from service.records.menus import Menu, MenuValues
+from service.records.menus import Menu
 from service.records.openings import Opening
 from service.records.published import policy_history, policy_row_history
 from service.records.published.policy_row_history import PastButton, PastResource
@@ -25,9 +26,6 @@ from service.records.resources import Resource, ResourceValues
 
 MOST: Final = 1000
 """The maximum number of resources and permission codes whose lines a restore adds or removes."""
-
-Route: TypeAlias = tuple[str, str, str]
-"""Service, method and path of a resource, or its shape in place of the path."""
 
 _DEMANDED: Final = rules.assured(rules.RESOURCE, "")
 
@@ -55,11 +53,6 @@ class _Wanted:
     row: PastResource | None
     word: str | None
     demand: tuple[str, ...] | None
-
-    @property
-    def at(self) -> Route:
-        """The service, method and path of the resource."""
-        return _route(self.name)
 
 
 async def plan(connection: Connection, revision: int, newest: int) -> tuple[list[Step], list[Obstacle]]:
@@ -143,7 +136,7 @@ class _Planner:
                 roles = ", ".join(used.roles)
                 self._refuse(str(menu.auth_mark), f"its Button would go, and roles give it: {roles}")
             else:
-                self.steps.append(restore_steps.delete_button(menu))
+                self.steps.append(Step("menu", "delete", ("button", str(menu.auth_mark)), menu.id))
         stored = {button.auth_mark for button in await menus.button_codes(connection)}
         self._codes = stored.difference(leaving).union(returning)
 
@@ -158,15 +151,18 @@ class _Planner:
         if (None if stored is None else stored.word) == word:
             return
         if stored is not None:
-            self.steps.append(restore_steps.close(stored))
+            self.steps.append(Step("opening", "delete", ("opening", stored.object), stored.id))
         if word is not None:
-            self.steps.append(restore_steps.open_up(name, resource_id, word))
+            given = {"service": split_object(name)[0], "code": word}
+            self.steps.append(
+                Step("opening", "create", ("resource", name), resource_id, given, created(code=word))
+            )
 
     async def resources(self, names: set[str]) -> None:
         """Plan the resources of these names, and those that depend on changed Buttons."""
         moved = [menu.id for menu, _ in self._returning.values() if menu is not None]
         freed = await bindings.resources_of_any(self._connection, [button.id for button in self._leaving])
-        names |= {_name(resource) for resource in freed if resource.enabled}
+        names |= {resource.object for resource in freed if resource.enabled}
         names |= await self._open_by(moved)
         pending = names
         seen: set[str] = set()
@@ -180,7 +176,7 @@ class _Planner:
     async def _open_by(self, menu_ids: Collection[int]) -> set[str]:
         """Return the names of the enabled resources bound to one of these Buttons."""
         bound = await bindings.resources_of_any(self._connection, menu_ids) if menu_ids else []
-        return {_name(resource) for resource in bound if resource.enabled}
+        return {resource.object for resource in bound if resource.enabled}
 
     async def _changing(self) -> list[int]:
         """Return the ids of the Buttons with a changed state."""
@@ -224,23 +220,19 @@ class _Planner:
 
     async def _place(self, names: Collection[str], freed: Iterable[Resource]) -> None:
         """Plan the edits of resources; ``freed`` are disabled resources bound to Buttons to be deleted."""
-        targets = {_requests(*target.at): target for target in self._wanted.values()}
+        targets = {shape(target.name): target for target in self._wanted.values()}
         rows = [target.row for target in targets.values() if target.row is not None]
-        shapes = {_requests(*_route(name)) for name in names}
         candidates = await resources.matching(
             self._connection,
-            shapes=shapes,
+            shapes={_route(shape(name)) for name in names},
             ids=[row.resource_id for row in rows],
             codes=[row.resource_code for row in rows],
         )
         stored = {resource.id: resource for resource in candidates}
-        at = {
-            _requests(resource.service, resource.method, resource.path): resource
-            for resource in stored.values()
-        }
+        at = {shape(resource.object): resource for resource in candidates}
         free = (resource for key, resource in at.items() if key not in targets)
         spare = {
-            resource.id: resource for resource in free if not resource.enabled or _name(resource) in names
+            resource.id: resource for resource in free if not resource.enabled or resource.object in names
         }
         going = {id_: resource for id_, resource in spare.items() if resource.enabled}
         going |= {
@@ -267,22 +259,27 @@ class _Planner:
 
     def _adapt(self, stored: Resource, target: _Wanted, bound: Collection[str]) -> None:
         """Plan the edits of an existing resource."""
-        _, method, path = target.at
-        demand = None if target.demand == stored.demand else target.demand
-        if demand is not None or (stored.method, stored.path, stored.enabled) != (method, path, True):
-            self.steps.append(
-                restore_steps.update_resource(stored, method, path, enabled=True, demand=demand)
-            )
-        self._bind(target.name, stored, bound, target.codes)
+        _, method, path = _route(target.name)
+        fields = {"method": method, "path": path, "enabled": True}
+        if target.demand not in (None, stored.demand):
+            fields |= _demanding(target.demand)
+        if any(getattr(stored, field) != value for field, value in fields.items()):
+            self.steps.append(update("resource", ("resource", target.name), stored, **fields))
+        self._bind(target.name, stored.id, bound, target.codes)
 
-    def _bind(self, name: str, stored: Resource, bound: Collection[str], codes: Collection[str]) -> None:
+    def _bind(
+        self, name: str, resource_id: int | None, bound: Collection[str], codes: Collection[str]
+    ) -> None:
         # Compare by code: a Button that gets its code back is the same Button, and already bound.
         renamed = {
             str(menu.auth_mark): code for code, (menu, _) in self._returning.items() if menu is not None
         }
         now = {renamed.get(code, code) for code in bound}
         if now != {*codes}:
-            self.steps.append(restore_steps.bind(name, stored.id, bound, codes))
+            changes = changed(buttons=(sorted(bound), sorted(codes)))
+            self.steps.append(
+                Step("resource", "bind", ("resource", name), resource_id, sorted(codes), changes)
+            )
 
     async def _retire(self, going: dict[int, Resource], bound: dict[int, list[str]]) -> set[int]:
         """Plan the removal of resources without past lines; return the ids of deleted ones.
@@ -300,20 +297,18 @@ class _Planner:
         leaving = {button.auth_mark for button in self._leaving}
         deleted = set()
         for resource in going.values():
-            row = past.get(resource.id)
+            row, record = past.get(resource.id), ("resource", resource.object)
             if self._exact and (row is None or row.enabled):
-                self.steps.append(restore_steps.delete_resource(resource))
+                self.steps.append(Step("resource", "delete", record, resource.id))
                 deleted.add(resource.id)
                 continue
             if resource.enabled:
-                self.steps.append(
-                    restore_steps.update_resource(resource, resource.method, resource.path, enabled=False)
-                )
+                self.steps.append(update("resource", record, resource, enabled=False))
             if leaving.intersection(bound.get(resource.id, [])):
                 if self._exact:
-                    self._bind(_name(resource), resource, bound[resource.id], then.get(resource.id, {}))
+                    self._bind(resource.object, resource.id, bound[resource.id], then.get(resource.id, {}))
                 else:
-                    self._refuse(_name(resource), "to which Buttons it was bound is not kept")
+                    self._refuse(resource.object, "to which Buttons it was bound is not kept")
         return deleted
 
     async def _create(self, missing: Collection[_Wanted], deleted: Collection[int]) -> None:
@@ -333,15 +328,22 @@ class _Planner:
                 holder = taken[row.resource_code]
                 self._refuse(target.name, f"its code {row.resource_code} is now that of resource {holder}")
             else:
-                at = (row.method, row.path)
-                labels = (seen(row.resource_name), row.resource_code)
-                description = row.description and seen(row.description, lines=True)
-                demand = restore_steps.demanding(target.demand or ())
-                values = ResourceValues(*labels, *at, description, True, row.service, **demand)
-                self.steps.append(restore_steps.create_resource(values))
+                values = ResourceValues(
+                    seen(row.resource_name),
+                    row.resource_code,
+                    row.method,
+                    row.path,
+                    row.description and seen(row.description, lines=True),
+                    enabled=True,
+                    service=row.service,
+                    **_demanding(target.demand or ()),
+                )
+                record = ("resource", values.object)
+                self.steps.append(
+                    creation("resource", record, asdict(values), "resource_name", "resource_code")
+                )
                 self._open(target.name, None, None, target.word)
-                if target.codes:
-                    self.steps.append(restore_steps.bind(target.name, None, (), target.codes))
+                self._bind(target.name, None, (), target.codes)
 
     async def _set_states(self) -> None:
         """Plan the edits of Buttons: creations and changed states."""
@@ -351,23 +353,26 @@ class _Planner:
         for code, (menu, row) in self._returning.items():
             enabled = self._states.get(code, row.enabled)
             if menu is not None:
-                self.steps.append(restore_steps.update_button(menu, code, enabled=enabled))
+                self._set_button(menu, code, enabled=enabled)
                 continue
-            place = row.parent_id if _fits(parents, row.parent_id) else None
-            values = MenuValues(
-                seen(row.title),
-                place,
-                row.name and seen(row.name),
-                icon=row.icon and seen(row.icon),
-                auth_mark=code,
-                sort=row.sort,
-                enabled=enabled,
-            )
-            self.steps.append(restore_steps.create_button(code, values))
+            given = {
+                "menu_type": "Button",
+                "title": seen(row.title),
+                "parent_id": row.parent_id if _fits(parents, row.parent_id) else None,
+                "name": row.name and seen(row.name),
+                "icon": row.icon and seen(row.icon),
+                "auth_mark": code,
+                "sort": row.sort,
+                "enabled": enabled,
+            }
+            self.steps.append(creation("menu", ("button", code), given, "title", "enabled"))
         stored = await menus.with_codes(self._connection, self._states)
         for code, menu in stored.items():
             if menu.enabled != self._states[code]:
-                self.steps.append(restore_steps.update_button(menu, code, enabled=self._states[code]))
+                self._set_button(menu, code, enabled=self._states[code])
+
+    def _set_button(self, menu: Menu, code: str, *, enabled: bool) -> None:
+        self.steps.append(update("menu", ("button", code), menu, auth_mark=code, enabled=enabled))
 
     def _refuse(self, name: str, reason: str) -> None:
         self.obstacles.append(Obstacle(name, reason))
@@ -396,11 +401,8 @@ def _fits(known: dict[int, Menu], parent_id: int | None) -> bool:
     return place_fault(parents, None, parent_id) is None
 
 
-def _name(resource: Resource) -> str:
-    return resource.object
-
-
-def _route(name: str) -> Route:
+def _route(name: str) -> tuple[str, str, str]:
+    """Return the service, the method and the path of the resource of this name."""
     service, route = split_object(name)
     method, _, path = route.partition(" ")
     return service, method, path
@@ -420,6 +422,7 @@ def _codes(name: str, codes: list[str]) -> list[str]:
     return [code for code in codes if not is_opening_word(code)] or [rules.NOBODY]
 
 
-def _requests(service: str, method: str, path: str) -> Route:
-    """Return a key that is equal for resources that match the same requests."""
-    return service, method, shape(path)
+def _demanding(words: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a resource whose lines of the layer ``assurance`` have these ``words``."""
+    of_persons = next((word for word in words if word in OF_PERSONS), None)
+    return {"assurance": of_persons and of_persons.removeprefix("@"), "services": BY_SERVICES in words}

@@ -1,5 +1,7 @@
 """Plans the creation, edits and deletion of other services in a restore."""
 
+from typing import Final
+
 from service.authz.engine.rules import (
     ALLOW_PREFLIGHT,
     IGNORE_CASE,
@@ -8,14 +10,18 @@ from service.authz.engine.rules import (
     REGISTERED,
     SERVICE,
 )
-from service.features.policy_history.restore_steps import create_service, delete_service, update_service
-from service.features.policy_history.steps import Step
+from service.features.policy_history.steps import Step, creation, update
 from service.kernel.text import seen
 from service.records import services
 from service.records.database.transactions import Connection
 from service.records.published import policy_row_history
 from service.records.published.policy_history import Difference, PublishedLine
-from service.records.services import ServiceValues
+
+_ROUTER: Final = {
+    "ignore_case": IGNORE_CASE,
+    "ignore_trailing_slash": IGNORE_TRAILING_SLASH,
+    "allow_preflight": ALLOW_PREFLIGHT,
+}
 
 
 async def plan_services(connection: Connection, rows: int, difference: Difference, steps: list[Step]) -> None:
@@ -27,24 +33,17 @@ async def plan_services(connection: Connection, rows: int, difference: Differenc
     for name in sorted(came.keys() | went.keys()):
         added, removed = came.get(name, set()), went.get(name, set())
         stored = await services.named(connection, name)
+        record = ("service", name)
         if {NOBODY, REGISTERED} & removed and not {NOBODY, REGISTERED} & added:
             if stored is not None:
-                steps.append(delete_service(stored))
+                steps.append(Step("service", "delete", record, stored.id))
         elif stored is None:
             past = await policy_row_history.service_at(connection, rows, name)
-            steps.append(create_service(name, _values(added, past and seen(past, lines=True))))
+            given = {"name": name, "description": past and seen(past, lines=True), **_router(added)}
+            steps.append(creation("service", record, given, *_ROUTER))
         else:
-            router = stored.router
-            now = {
-                word
-                for word, is_so in (
-                    (IGNORE_CASE, router.ignore_case),
-                    (IGNORE_TRAILING_SLASH, router.ignore_trailing_slash),
-                    (ALLOW_PREFLIGHT, router.allow_preflight),
-                )
-                if is_so
-            }
-            steps.append(update_service(stored, _values(now - removed | added, stored.description)))
+            now = {word for field, word in _ROUTER.items() if getattr(stored, field)}
+            steps.append(update("service", record, stored, **_router(now - removed | added)))
 
 
 def _words(lines: list[PublishedLine]) -> dict[str, set[str]]:
@@ -55,7 +54,5 @@ def _words(lines: list[PublishedLine]) -> dict[str, set[str]]:
     return words
 
 
-def _values(words: set[str], description: str | None) -> ServiceValues:
-    return ServiceValues(
-        description, IGNORE_CASE in words, IGNORE_TRAILING_SLASH in words, ALLOW_PREFLIGHT in words
-    )
+def _router(words: set[str]) -> dict[str, bool]:
+    return {field: word in words for field, word in _ROUTER.items()}

@@ -15,6 +15,7 @@ from service.administration.changes import MENUS, RESOURCES, ROLES
 from service.administration.role_edits import Given
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.features.services.edits import OPENINGS, SERVICES
+from service.kernel.fields import camel
 
 Noun = Literal["menu", "service", "resource", "opening", "role"]
 Action = Literal["create", "update", "delete", "bind", "give", "rule", "unrule"]
@@ -140,6 +141,19 @@ class Step:
             case _:
                 assert edits.update is not None  # noqa: S101 - of openings, which no step edits
                 await edits.update(unit, record_id, given, unconditionally)
+
+
+def creation(noun: Noun, record: Record, given: Mapping[str, Any], *reported: str) -> Step:
+    """Return the step that creates a record with the fields ``given``, and reports the ``reported`` ones."""
+    return Step(
+        noun, "create", record, None, given, created(**{camel(name): given[name] for name in reported})
+    )
+
+
+def update(noun: Noun, record: Record, stored: Any, **fields: Any) -> Step:
+    """Return the step that sets ``fields`` of a ``stored`` record; other fields stay unchanged."""
+    changes = changed(**{camel(name): (getattr(stored, name), value) for name, value in fields.items()})
+    return Step(noun, "update", record, stored.id, fields, changes)
 
 
 def changed(**fields: tuple[Any, Any]) -> tuple[FieldChange, ...]:
