@@ -176,29 +176,26 @@ async def _verify(settings: Settings, given: Audit, seals: RevisionSeals, hashes
 def _report_revisions(audit: RevisionAudit) -> None:
     state = "NOT as published" if audit.faults else "as published"
     unsealed = f", {audit.unsealed} without a seal" if audit.unsealed else ""
-    say(f"policy revisions: {audit.count}, {state}{unsealed}")
-    for line in (*audit.notes, *(f"  {fault}" for fault in audit.faults)):
-        say(line)
-    if more := audit.fault_count - len(audit.faults):
-        say(f"  and {more} more")
+    say(f"policy revisions: {audit.count}, {state}{unsealed}", *audit.notes)
+    _report_faults(audit)
 
 
 def _report_history(audit: HistoryAudit) -> None:
     state = "NOT as sealed" if audit.faults else "as sealed" if audit.count else "not sealed yet"
-    say(f"past of rights: {state}{f', up to {audit.until}' if audit.until else ''}")
-    for line in (*audit.notes, *(f"  {fault}" for fault in audit.faults)):
-        say(line)
-    if more := audit.fault_count - len(audit.faults):
-        say(f"  and {more} more")
+    say(f"past of rights: {state}{f', up to {audit.until}' if audit.until else ''}", *audit.notes)
+    _report_faults(audit)
 
 
 def _report(log_day: Day) -> None:
     state = "dropped" if log_day.dropped else f"{log_day.entries} entries"
     verdict = "NOT as written" if log_day.faults else "as written"
     say(f"{log_day.log} {log_day.day}: {state}, {verdict}{', without a key' if log_day.keyless else ''}")
-    for fault in log_day.faults:
-        say(f"  {fault}")
-    if more := log_day.fault_count - len(log_day.faults):
+    _report_faults(log_day)
+
+
+def _report_faults(audit: RevisionAudit | HistoryAudit | Day) -> None:
+    say(*(f"  {fault}" for fault in audit.faults))
+    if more := audit.fault_count - len(audit.faults):
         say(f"  and {more} more")
 
 
