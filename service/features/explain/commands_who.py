@@ -10,7 +10,7 @@ from service.cli.lazy_commands import Parts
 from service.cli.output import aligned, say, show, source_line
 from service.features.explain import api_who_may
 from service.features.explain.api_matrix import MatrixQuery, matrix_answer
-from service.features.explain.matrix import Matrix, as_csv, as_html
+from service.features.explain.matrix import Matrix, as_csv, as_document
 from service.features.explain.reviewing import Review, add_review, review_one, unserved
 from service.features.explain.wording import by
 from service.kernel.services import PORTCULLIS, is_own
@@ -19,6 +19,7 @@ from service.laboratory.analysis.demands import beyond_login, demanded
 from service.laboratory.analysis.explain import Explanation, ObjectExplanation
 from service.laboratory.analysis.impact import Standing
 from service.laboratory.analysis.sources import READ_WITHIN, Source, holder_of
+from service.laboratory.reporting.html_page import as_html
 from service.records import role_holdings
 from service.web.messages.schema import WHOLE_LIST, Page, PageQuery, page_answer
 
@@ -223,8 +224,8 @@ def _matrix(options: Namespace, environ: Mapping[str, str]) -> None:
         for line in as_csv(matrix, source):
             say(line.rstrip())
         return
-    write = as_html if options.output.suffix == ".html" else as_csv
-    parts = write(matrix, source)
+    is_page = options.output.suffix == ".html"
+    parts = as_html(as_document(matrix, source)) if is_page else as_csv(matrix, source)
     with options.output.open("wb") as file:
         file.writelines(part.encode() for part in parts)
     roles, requests = counted(len(matrix.roles), "role"), counted(len(matrix.requests), "request")

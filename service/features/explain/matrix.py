@@ -1,12 +1,11 @@
-"""Table of roles and the requests and objects that they pass: for answers, CSV and HTML."""
+"""Table of roles and the requests and objects that they pass: for answers, CSV and pages."""
 
 import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from html import escape
 from itertools import compress
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
@@ -17,12 +16,16 @@ from service.laboratory.analysis.demands import Demands, demanded, demands_on, l
 from service.laboratory.analysis.equivalence_classes import EquivalenceClasses, bits_of
 from service.laboratory.analysis.impact import Standing
 from service.laboratory.analysis.opening_codes import OpeningCodes
+from service.laboratory.reporting.document import Block, Cell, Document, Paragraph, Section, Table
 
 _AT_ONCE: Final = 4096
 """Requests decided at once, so that a long table can be written while it is computed."""
 
 
 Codes: TypeAlias = tuple[str, ...]
+
+Shown = TypeVar("Shown")
+"""The cell of a format: text, or a cell of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ class _Returned:
         return text
 
 
-def _across(matrix: Matrix, row: MatrixRow, empty: str, shown: Callable[[Codes], str]) -> list[str]:
+def _across(matrix: Matrix, row: MatrixRow, empty: Shown, shown: Callable[[Codes], Shown]) -> list[Shown]:
     """Return a cell for each role of the matrix: ``shown``, or ``empty`` for a role that does not pass."""
     cells = [empty] * len(matrix.roles)
     for cell in row.roles:
@@ -165,40 +168,26 @@ def _cell(visitors: bool, by: Codes) -> str:
     return " ".join(by) or ("anyone" if visitors else "login")
 
 
-_STYLE = """
-body { font: 14px/1.4 system-ui, sans-serif; margin: 1.5rem; color: #1a1a1a; background: #fff; }
-table { border-collapse: collapse; }
-th, td { border: 1px solid #c8c8c8; padding: .2rem .5rem; text-align: left; font-weight: normal; }
-thead th { position: sticky; top: 0; background: #eee; font-weight: bold; }
-tbody th { position: sticky; left: 0; background: #f6f6f6; font-family: monospace; white-space: nowrap; }
-td.code { background: #dcefdc; font-family: monospace; }
-td.open { background: #fdeec9; }
-@media print { thead th, tbody th { position: static; } thead { display: table-header-group; }
-  tr { break-inside: avoid; } body { margin: 0; font-size: 9px; } }
-"""
-
-
-def as_html(matrix: Matrix, source: str) -> Iterator[str]:
-    """Yield the parts of a page with the data of ``as_csv``, without external resources."""
+def as_document(matrix: Matrix, source: str) -> Document:
+    """Return a page with the data of ``as_csv``, whose rows are computed when it is written."""
     policy = matrix.policy
-    head = "".join(f"<th scope=col>{escape(role)}</th>" for role in matrix.roles)
-    yield f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Roles and requests</title>
-<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>
-<h1>Roles and requests</h1>
-<p>Source: {escape(source)}.</p>
-<p>Policy revision {policy.revision}, digest <code>{escape(policy.digest)}</code>, own part
-<code>{escape(policy.own_digest)}</code>. A cell names the codes by which a role passes; <em>login</em> and
-<em>anyone</em> where no code is needed; an empty cell is a refusal. Beside that a request needs
-any one of the words in <em>Authentication</em>.</p>
-<table><thead><tr><th scope=col>Request</th><th scope=col>Authentication</th>{head}</tr></thead><tbody>
-"""
+    blocks: list[Block] = [
+        Paragraph(
+            f"Policy revision {policy.revision}, digest {policy.digest}, own part {policy.own_digest}. A "
+            "cell names the codes by which a role passes, “login” or “anyone” where no code is needed. An "
+            "empty cell is a refusal. Besides, a request needs any one of the words in Authentication."
+        ),
+        Table("Roles and requests", ("Request", "Authentication", *matrix.roles), _rows(matrix)),
+    ]
+    return Document("Roles and requests", f"Source: {source}.", [Section("matrix", "Matrix", blocks)])
+
+
+def _rows(matrix: Matrix) -> Iterator[Sequence[Cell]]:
+    denied, shown = Cell(""), cache(_page_cell)
     for row in matrix.rows():
-        cells = "".join(_across(matrix, row, "<td></td>", partial(_html_cell, row.visitors)))
-        words = escape(" ".join(demanded(row.assurance)))
-        yield f"<tr><th scope=row>{escape(row.object)}</th><td>{words}</td>{cells}</tr>\n"
-    yield "</tbody></table></body></html>\n"
+        words = Cell(" ".join(demanded(row.assurance)))
+        yield Cell(row.object, code=True), words, *_across(matrix, row, denied, partial(shown, row.visitors))
 
 
-def _html_cell(visitors: bool, by: Codes) -> str:
-    return f'<td class="{"code" if by else "open"}">{escape(_cell(visitors, by))}</td>'
+def _page_cell(visitors: bool, by: Codes) -> Cell:
+    return Cell(_cell(visitors, by), tone="good" if by else "attention")

@@ -14,11 +14,11 @@ from service.features.policy_history.state_planning import Plan
 from service.kernel.fields import camel
 from service.kernel.text import counted, printable
 from service.laboratory.analysis.impact import Difference, Differences
+from service.laboratory.reporting.markdown import code_span
 from service.web.messages.dry_run import KeptOutUsers
 from service.web.messages.schema import Schema
 
 _BARE: Final = re.compile(r"[\w:*./#%{}-]+")
-_BACKTICKS: Final = re.compile("`+")
 _SIGNS: Final[dict[Action, str]] = {"create": "+", "update": "~", "delete": "-"}
 _WORDS: Final[dict[Action, str]] = {"create": "create", "update": "change", "delete": "delete"}
 
@@ -221,7 +221,4 @@ def _counts(edits: Edits, *, done: bool) -> str:
 
 
 def _code(text: str) -> str:
-    """Return ``text`` as a code span of Markdown, whatever backticks it holds (CommonMark §6.1)."""
-    fence = "`" * (max(map(len, _BACKTICKS.findall(text)), default=0) + 1)
-    space = " " if "`" in text else ""
-    return f"{fence}{space}{printable(text)}{space}{fence}"
+    return code_span(printable(text))

@@ -11,10 +11,10 @@ from service.cli.output import say, source_line
 from service.features.explain.reviewing import add_at
 from service.features.policy_tests.commands_lint import add_accepted, add_files, is_about_installation
 from service.features.policy_tests.report_gathering import gather
-from service.features.policy_tests.report_html import as_html
-from service.features.policy_tests.report_markdown import as_markdown
 from service.features.policy_tests.report_sections import attention, document
+from service.laboratory.reporting.html_page import as_html
 from service.laboratory.reporting.linting import acceptances, source_of
+from service.laboratory.reporting.markdown import as_markdown
 from service.operator.stores import reachable
 
 _WRITERS = {"html": as_html, "markdown": as_markdown}
@@ -51,7 +51,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         )
     file: Path = options.output
     write = _WRITERS[options.format or ("markdown" if file.suffix == ".md" else "html")]
-    file.write_bytes(write(document(reported)).encode())
+    file.write_bytes("".join(write(document(reported))).encode())
     points = "; ".join(attention(reported))
     left = f"To look at: {points}." if points else "Nothing is left to look at."
     say(source_line(source), f"The report is in {file}. {left}")

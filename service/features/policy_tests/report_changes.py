@@ -6,9 +6,9 @@ from typing import Any
 from service.features.explain.policy_layers import DiffCaller
 from service.features.explain.wording import caller_text
 from service.features.policy_history.api_revisions import RevisionChanges
-from service.features.policy_tests.report_document import Block, Cell, Paragraph, Table, readable_time
 from service.features.policy_tests.report_gathering import Changes, Reported
 from service.kernel.text import counted
+from service.laboratory.reporting.document import Block, Cell, Paragraph, Table, readable_time
 from service.web.messages.access_change import AccessChange
 from service.web.messages.schema import moment
 

@@ -7,7 +7,10 @@ from service.authz.engine import rules as policy_rules
 from service.features.explain.matrix import Matrix, MatrixRow, PassingCell
 from service.features.explain.wording import by, demand
 from service.features.policy_tests import report_changes as changes
-from service.features.policy_tests.report_document import (
+from service.features.policy_tests.report_gathering import Reported
+from service.kernel.text import counted
+from service.laboratory.analysis.demands import demanded
+from service.laboratory.reporting.document import (
     Block,
     Cell,
     Document,
@@ -19,9 +22,6 @@ from service.features.policy_tests.report_document import (
     Tone,
     readable_time,
 )
-from service.features.policy_tests.report_gathering import Reported
-from service.kernel.text import counted
-from service.laboratory.analysis.demands import demanded
 from service.web.messages.schema import moment
 
 _ACROSS = 8

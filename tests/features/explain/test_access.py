@@ -23,7 +23,7 @@ from service.errors import BadRequest, ValidationFailed
 from service.features.explain.access import open_requests, what, who, who_may
 from service.features.explain.api_what_if import WhatIfQuery, what_if_answer
 from service.features.explain.api_who_may import openings_answer
-from service.features.explain.matrix import Matrix, as_csv, as_html
+from service.features.explain.matrix import Matrix, as_csv, as_document
 from service.features.explain.what_if import if_resource_opened, if_role_gave, if_user_had
 from service.kernel.assurance import words_of
 from service.kernel.codes import HeldCodes
@@ -32,6 +32,7 @@ from service.kernel.services import BoundResource, Service, split_object
 from service.laboratory.analysis.explain import Explanation, explain
 from service.laboratory.analysis.impact import Standing, differences
 from service.laboratory.analysis.request_paths import request_path
+from service.laboratory.reporting.html_page import as_html
 from service.web.messages.schema import PageQuery
 from tests.support.cases import with_each
 from tests.support.unstarted import SHIPPED
@@ -229,14 +230,19 @@ def test_matrix_and_openings_tell_what_is_demanded_beside_the_codes() -> None:
 
 def test_the_page_of_the_matrix_loads_nothing_and_shows_texts_as_texts() -> None:
     policy = SHIPPED.policy(derive([], ["*"]), {}, 12)
-    page = "".join(as_html(Matrix(Standing(policy, {"<b>&": ("*",)}, {})), "<i>one"))
-    assert "<th scope=col>&lt;b&gt;&amp;</th>" in page
-    login = "<td>@login @service</td>"
-    assert f'<tr><th scope=row>GET /api/user/{{id}}</th>{login}<td class="code">*</td></tr>' in page
-    assert '<tr><th scope=row>GET /api/user/info</th><td>@initial @service</td><td class="open">login' in page
-    assert '<tr><th scope=row>POST /api/auth/login</th><td></td><td class="open">anyone' in page
+    page = "".join(as_html(as_document(Matrix(Standing(policy, {"<b>&": ("*",)}, {})), "<i>one")))
+    assert '<th scope="col">&lt;b&gt;&amp;</th>' in page
+    assert "Source: &lt;i&gt;one." in page
+
+    def row(request: str, words: str, tone: str, cell: str) -> str:
+        header = f'<tr><th scope="row"><code>{request}</code></th>'
+        return f'{header}<td>{words}</td><td class="{tone}">{cell}</td></tr>'
+
+    assert row("GET /api/user/{id}", "@login @service", "good", "*") in page
+    assert row("GET /api/user/info", "@initial @service", "attention", "login") in page
+    assert row("POST /api/auth/login", "", "attention", "anyone") in page
     assert "Policy revision 12" in page
-    assert not re.search("(?i)src=|href=|<script|url[(]|@import", page)
+    assert not re.search("(?i)src=|https?:|<script|url[(]|@import", page)
 
 
 def test_requests_that_need_no_role_are_those_that_visitors_or_bare_logins_pass() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from service.features.policy_tests.report_document import (
+from service.laboratory.reporting.document import (
     Block,
     Cell,
     Document,
@@ -15,8 +15,8 @@ from service.features.policy_tests.report_document import (
     Section,
     Table,
 )
-from service.features.policy_tests.report_html import as_html
-from service.features.policy_tests.report_markdown import as_markdown
+from service.laboratory.reporting.html_page import as_html
+from service.laboratory.reporting.markdown import as_markdown
 from tests.support.cases import with_each
 
 HOSTILE = [
@@ -56,6 +56,10 @@ def document(text: str) -> Document:
     return Document(text, text, [Section("first", text, blocks), Section("second", "Second", [])])
 
 
+def html_of(text: str) -> str:
+    return "".join(as_html(document(text)))
+
+
 class Page(HTMLParser):
     """The elements of a page with their attributes, in order, and its text; fails for unbalanced ones."""
 
@@ -85,7 +89,7 @@ class Page(HTMLParser):
 
 @with_each("text", HOSTILE)
 def test_hostile_texts_stay_texts_in_html(text: str) -> None:
-    page, plain = Page(as_html(document(text))), Page(as_html(document("plain")))
+    page, plain = Page(html_of(text)), Page(html_of("plain"))
 
     def shape(document_page: Page) -> list[tuple[str, list[str]]]:
         return [(tag, list(attributes)) for tag, attributes in document_page.elements if tag != "i"]
@@ -97,7 +101,7 @@ def test_hostile_texts_stay_texts_in_html(text: str) -> None:
 
 
 def test_texts_are_told_as_they_are_and_what_can_not_be_seen_by_its_number() -> None:
-    text = "".join(Page(as_html(document('<b>"&amp; user\u202egnp.exe'))).text)
+    text = "".join(Page(html_of('<b>"&amp; user\u202egnp.exe')).text)
 
     assert '<b>"&amp; user<U+202E>gnp.exe' in text
     assert "\u202e" not in text
@@ -128,7 +132,7 @@ def inner(text: str) -> list[str]:
 
 
 def test_a_page_loads_and_runs_nothing_and_says_so() -> None:
-    html = as_html(document("text"))
+    html = html_of("text")
     page = Page(html)
 
     (policy,) = [element["content"] for element in page.all("meta") if element.get("http-equiv")]
@@ -138,7 +142,7 @@ def test_a_page_loads_and_runs_nothing_and_says_so() -> None:
 
 
 def test_a_page_is_accessible() -> None:
-    page = Page(as_html(document("text")))
+    page = Page(html_of("text"))
 
     assert (page.all("html")[0]["lang"], len(page.all("main")), len(page.all("h1"))) == ("en", 1, 1)
     assert [element["aria-label"] for element in page.all("nav")] == ["Sections"]
@@ -155,7 +159,7 @@ def test_a_page_is_accessible() -> None:
 
 
 def test_a_page_prints_on_paper() -> None:
-    style = as_html(document("text")).partition("@media print {")[2].partition("</style>")[0]
+    style = html_of("text").partition("@media print {")[2].partition("</style>")[0]
 
     assert "thead { display: table-header-group; }" in style
     assert "section { break-before: page;" in style

@@ -1,18 +1,17 @@
 """Write a document as one HTML page, without scripts and external resources, for screen and paper."""
 
-from collections.abc import Iterator, Sequence
-from functools import singledispatch
+from collections.abc import Iterator
+from functools import lru_cache, singledispatch
 from html import escape
 from pathlib import Path
 from typing import Final
 
-from service.features.policy_tests.report_document import (
+from service.laboratory.reporting.document import (
     Cell,
     Document,
     Form,
     Listing,
     Paragraph,
-    Section,
     Table,
     visible,
 )
@@ -24,15 +23,17 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 """The page also forbids browsers to load or run anything."""
 
 
-def as_html(document: Document) -> str:
-    """Return ``document`` as a page, with all texts escaped."""
+_OF_ROW: Final = ' scope="row"'
+
+
+def as_html(document: Document) -> Iterator[str]:
+    """Yield the parts of ``document`` as a page, with all texts escaped."""
     title = _text(document.title)
     links = "\n".join(
         f'<li><a href="#{escape(section.anchor)}">{_text(section.title)}</a></li>'
         for section in document.sections
     )
-    sections = "\n".join(map(_section, document.sections))
-    return f"""<!doctype html>
+    yield f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -55,36 +56,31 @@ def as_html(document: Document) -> str:
 </ol>
 </nav>
 <main id="report">
-{sections}
-</main>
-</body>
-</html>
 """
-
-
-def _section(section: Section) -> str:
-    anchor = escape(section.anchor)
-    blocks = "\n".join(map(_block, section.blocks))
-    return (
-        f'<section id="{anchor}" aria-labelledby="{anchor}-title">\n'
-        f'<h2 id="{anchor}-title">{_text(section.title)}</h2>\n{blocks}\n</section>'
-    )
+    for section in document.sections:
+        anchor = escape(section.anchor)
+        yield f'<section id="{anchor}" aria-labelledby="{anchor}-title">\n'
+        yield f'<h2 id="{anchor}-title">{_text(section.title)}</h2>\n'
+        for block in section.blocks:
+            yield from _block(block)
+        yield "</section>\n"
+    yield "</main>\n</body>\n</html>\n"
 
 
 @singledispatch
-def _block(block: object) -> str:
+def _block(block: object) -> Iterator[str]:
     raise TypeError(type(block))
 
 
 @_block.register
-def _(block: Paragraph) -> str:
-    return f"<p>{_text(block.text)}</p>"
+def _(block: Paragraph) -> Iterator[str]:
+    yield f"<p>{_text(block.text)}</p>\n"
 
 
 @_block.register
-def _(block: Listing) -> str:
+def _(block: Listing) -> Iterator[str]:
     lines = "\n".join(_listed(line, comments=block.comments) for line in block.text.splitlines())
-    return f'<pre tabindex="0"><code>{lines}</code></pre>'
+    yield f'<pre tabindex="0"><code>{lines}</code></pre>\n'
 
 
 def _listed(line: str, *, comments: bool) -> str:
@@ -93,30 +89,31 @@ def _listed(line: str, *, comments: bool) -> str:
 
 
 @_block.register
-def _(block: Table) -> str:
+def _(block: Table) -> Iterator[str]:
     caption = _text(block.caption)
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in block.head)
-    body = "\n".join(f"<tr>{''.join(_row(row))}</tr>" for row in block.rows)
-    return (
+    yield (
         f'<div class="table" role="region" aria-label="{caption}" tabindex="0">\n'
-        f"<table>\n<caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
+        f"<table>\n<caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
     )
+    for first, *others in block.rows:
+        yield f"<tr>{_cell(first, 'th', _OF_ROW)}{''.join(map(_cell, others))}</tr>\n"
+    yield "</tbody>\n</table>\n</div>\n"
 
 
-def _row(row: Sequence[Cell]) -> Iterator[str]:
-    for at, cell in enumerate(row):
-        text = "\n".join(map(_text, cell.lines))
-        content = f"<code>{text}</code>" if cell.code else text
-        tone = f' class="{cell.tone}"' if cell.tone else ""
-        yield f"<td{tone}>{content}</td>" if at else f'<th scope="row"{tone}>{content}</th>'
+def _cell(cell: Cell, element: str = "td", scope: str = "") -> str:
+    text = "\n".join(map(_text, cell.lines))
+    content = f"<code>{text}</code>" if cell.code else text
+    tone = f' class="{cell.tone}"' if cell.tone else ""
+    return f"<{element}{scope}{tone}>{content}</{element}>"
 
 
 @_block.register
-def _(block: Form) -> str:
+def _(block: Form) -> Iterator[str]:
     rows = "\n".join(f"<div><dt>{_text(label)}</dt><dd></dd></div>" for label in block.labels)
-    return f'<dl class="form">\n{rows}\n</dl>'
+    yield f'<dl class="form">\n{rows}\n</dl>\n'
 
 
+@lru_cache(4096)  # most cells of a large table have one of a few texts
 def _text(text: str) -> str:
     return escape(visible(text))

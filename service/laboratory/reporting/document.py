@@ -3,7 +3,7 @@
 All texts are plain; the two writers escape them for their format.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -47,11 +47,11 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first cell of each row is its header."""
+    """A table; the first cell of each row is its header. Large tables compute ``rows`` when written."""
 
     caption: str
     head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Iterable[Sequence[Cell]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import singledispatch
 
-from service.features.policy_tests.report_document import (
+from service.laboratory.reporting.document import (
     Cell,
     Document,
     Form,
@@ -68,10 +68,12 @@ def _cell(cell: Cell) -> str:
 
 
 def _code(text: str) -> str:
-    """Return ``text`` as a code span. A ``|`` would end the cell even there."""
-    text = visible(text).replace("|", r"\|")
-    if not text:
-        return ""
+    # A ``|`` would end the cell even in a code span.
+    return code_span(visible(text).replace("|", r"\|")) if text else ""
+
+
+def code_span(text: str) -> str:
+    """Return the readable ``text`` as a code span, whatever backticks it holds (CommonMark §6.1)."""
     ticks = "`" * (_longest_run(text) + 1)
     return f"{ticks} {text} {ticks}" if "`" in text else f"{ticks}{text}{ticks}"
 
