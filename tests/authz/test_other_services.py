@@ -39,7 +39,7 @@ def policy() -> Policy:
 READER = caller("orders:order:read")
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("request_", "name", "codes", "allowed"),
     [
         ("GET /orders/7", "orders GET /orders/{id}", ["orders:order:read"], True),
@@ -90,7 +90,7 @@ def test_an_unknown_service_is_closed_whatever_it_is_called(service: str) -> Non
         assert (decision.allowed, decision.object, decision.required) == (False, "@unknown", ())
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("path", "name"),
     [
         ("/items", "shop GET /Items/"),

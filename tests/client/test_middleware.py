@@ -127,7 +127,7 @@ OVERRIDES = (
     "X-Original-URL",
     "X-Rewrite-URL",
 )
-both = pytest.mark.parametrize("guarded", [by_asgi, by_wsgi], ids=["asgi", "wsgi"])
+both = with_each("guarded", [by_asgi, by_wsgi])
 
 
 @both
@@ -141,7 +141,7 @@ async def test_an_allowed_request_is_served_with_its_user(guarded: Any) -> None:
 
 
 @both
-@pytest.mark.parametrize(
+@with_each(
     ("obligations", "challenge", "members"),
     [
         (
@@ -184,7 +184,7 @@ ANSWERS = {
 
 
 @both
-@pytest.mark.parametrize("status", ANSWERS)
+@with_each("status", ANSWERS)
 async def test_what_is_not_allowed_is_not_served(guarded: Any, status: int) -> None:
     response = await guarded(DecisionPoint(ANSWERS[status]), "GET /orders/7", BEARER)
     assert (response.status, response.seen) == (status, None)
@@ -220,7 +220,7 @@ REFUSED_TOKENS = [
 
 
 @both
-@pytest.mark.parametrize(("headers", "reason", "kind"), REFUSED_TOKENS)
+@with_each(("headers", "reason", "kind"), REFUSED_TOKENS)
 async def test_a_401_is_the_document_that_portcullis_itself_answers(
     guarded: Any, headers: Any, reason: str, kind: type[errors.Refusal]
 ) -> None:
@@ -248,7 +248,7 @@ async def test_an_api_key_is_served_as_the_account_that_the_answer_names(guarded
 
 
 @both
-@pytest.mark.parametrize("account", [None, "robot", {}, {"id": 9, "name": "robot", "roles": []}])
+@with_each("account", [None, "robot", {}, {"id": 9, "name": "robot", "roles": []}])
 async def test_an_api_key_of_which_the_answer_does_not_say_whose_it_is_is_not_served(
     guarded: Any, account: Any
 ) -> None:
@@ -269,7 +269,7 @@ NO_TOKEN = [
 
 
 @both
-@pytest.mark.parametrize("headers", NO_TOKEN)
+@with_each("headers", NO_TOKEN)
 async def test_without_one_well_formed_token_nobody_is_asked(guarded: Any, headers: Any) -> None:
     point = DecisionPoint()
     response = await guarded(point, "GET /orders/7", *headers)
@@ -277,9 +277,7 @@ async def test_without_one_well_formed_token_nobody_is_asked(guarded: Any, heade
 
 
 @both
-@pytest.mark.parametrize(
-    "target", ["/orders/%C3%A9", "//orders//7", "/a/../b", "/%2e%2e/x", "/a%2Fb", "/orders/"]
-)
+@with_each("target", ["/orders/%C3%A9", "//orders//7", "/a/../b", "/%2e%2e/x", "/a%2Fb", "/orders/"])
 async def test_the_path_is_asked_about_as_it_was_sent(guarded: Any, target: str) -> None:
     point = DecisionPoint()
     await guarded(point, f"GET {target}?q=1", BEARER)
@@ -300,7 +298,7 @@ REFUSED = [
 
 
 @both
-@pytest.mark.parametrize("target", REFUSED)
+@with_each("target", REFUSED)
 async def test_a_path_that_is_none_is_refused(guarded: Any, target: str) -> None:
     point = DecisionPoint()
     response = await guarded(point, f"GET {target}", BEARER)
@@ -325,7 +323,7 @@ async def test_without_the_raw_path_only_a_plain_one_is_known(guarded: Any) -> N
 
 
 @both
-@pytest.mark.parametrize("method", ["get", "G T", ""])
+@with_each("method", ["get", "G T", ""])
 async def test_a_method_that_is_none_is_refused(guarded: Any, method: str) -> None:
     more = {"method": method} if guarded is by_asgi else {"REQUEST_METHOD": method}
     response = await guarded(DecisionPoint(), "GET /orders/7", BEARER, **more)
@@ -333,7 +331,7 @@ async def test_a_method_that_is_none_is_refused(guarded: Any, method: str) -> No
 
 
 @both
-@pytest.mark.parametrize("name", OVERRIDES)
+@with_each("name", OVERRIDES)
 async def test_a_header_that_would_change_the_method_or_the_path_is_refused(guarded: Any, name: str) -> None:
     for spelt in name, name.upper(), name.replace("-", "_"), name.replace("-", "_").upper():
         for target in "/orders/7", "/health":
@@ -360,8 +358,8 @@ MOUNTS = {
 
 
 @both
-@pytest.mark.parametrize(("mounted_at", "mount"), MOUNTS)
-@pytest.mark.parametrize("raw", [True, False])
+@with_each(("mounted_at", "mount"), MOUNTS)
+@with_each("raw", [True, False])
 async def test_the_whole_path_is_asked_about_where_the_application_is_mounted_as_it_says(
     guarded: Any, mounted_at: str, mount: str | None, *, raw: bool
 ) -> None:
@@ -381,7 +379,7 @@ async def test_nothing_unguarded_is_open_by_another_mount(guarded: Any) -> None:
 
 
 @both
-@pytest.mark.parametrize("target", ["/orders/7", "/public/7", "/Pub/7", "//pub/7", "/pub%2F7"])
+@with_each("target", ["/orders/7", "/public/7", "/Pub/7", "//pub/7", "/pub%2F7"])
 async def test_a_path_beside_the_mount_is_refused(guarded: Any, target: str) -> None:
     """gunicorn cuts ``/pub`` off ``/public/7``; other servers leave a path as it is."""
     decoded = unquote_to_bytes(target).decode()

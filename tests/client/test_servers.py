@@ -12,6 +12,7 @@ import pytest
 
 from tests.client.decision_points import ALICE
 from tests.support.app_servers import SERVERS, marked, serving
+from tests.support.cases import with_each
 from tests.support.proxies import exchange
 
 pytestmark = pytest.mark.anyio
@@ -77,14 +78,14 @@ MOVING = (
 )
 
 
-@pytest.mark.parametrize("header", MOVING)
+@with_each("header", MOVING)
 async def test_no_header_moves_the_path(server: Behind, header: str) -> None:
     status, body = await server.get("/pub/orders/7", header)
     # Some servers drop what they do not need, and names with "_".
     assert status == 400 or body == {"mount": "", "below": "/pub/orders/7", "asked": "/pub/orders/7"}
 
 
-@pytest.mark.parametrize("target", ["/orders/7", "/orders/7?x=/y", "/orders/", "/orders/a-b_c~d.e"])
+@with_each("target", ["/orders/7", "/orders/7?x=/y", "/orders/", "/orders/a-b_c~d.e"])
 async def test_a_plain_path_is_served_and_asked_about(server: Behind, target: str) -> None:
     path = target.partition("?")[0]
     assert await server.get(target) == (200, {"mount": "", "below": path, "asked": path})
@@ -105,7 +106,7 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize("target", ODD)
+@with_each("target", ODD)
 async def test_a_path_that_is_served_is_the_one_asked_about(server: Behind, target: str) -> None:
     status, body = await server.get(target)
     assert status in (400, 404) or is_whole(body, "")
@@ -117,7 +118,7 @@ async def test_a_mounted_application_is_asked_about_by_the_whole_path(mounted: B
     assert await mounted.get(sent) == (200, expected)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "target",
     ["/orders/7", "/public/orders/7", "/Pub/orders/7", "//pub/orders/7", "/x/orders/7", "/pub%2Forders/7"],
 )
@@ -127,7 +128,7 @@ async def test_outside_of_its_mount_nothing_else_is_asked_about(mounted: Behind,
     assert status in (400, 404, 500) or is_whole(body, MOUNT)
 
 
-@pytest.mark.parametrize("header", [header.replace("/pub", "/pub/orders") for header in MOVING])
+@with_each("header", [header.replace("/pub", "/pub/orders") for header in MOVING])
 async def test_no_header_moves_the_mount(mounted: Behind, header: str) -> None:
     status, body = await mounted.get("/pub/orders/7", header)
     assert status == 400 or is_whole(body, MOUNT)

@@ -18,6 +18,7 @@ from service.server.stop_order import GRACE
 from service.settings import Settings
 from service.web.messages.address import address_behind
 from service.web.messages.original import IDENTITY, PROXY_KEY
+from tests.support.cases import with_each
 from tests.support.deployed_proxies import CADDYFILE, HOST, KINDS, NGINX, deployed
 from tests.support.proxies import Recorder, Served
 
@@ -156,7 +157,7 @@ async def test_what_the_client_means_reaches_the_service(front: Front) -> None:
     }
 
 
-@pytest.mark.parametrize("path", PATHS)
+@with_each("path", PATHS)
 async def test_a_path_goes_on_as_it_was_written(front: Front, path: str) -> None:
     _, got = await front.send(f"GET {path}")
     assert got is not None

@@ -116,7 +116,7 @@ async def filled(shared: Inside, written: dict[str, list[int]]) -> Inside:
     return shared
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("log", "asked", "expected"),
     [
         *(("operation-log", *row) for row in ASKED_OF_OPERATIONS),

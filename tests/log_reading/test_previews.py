@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.log_reading.entries import operations
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,7 @@ async def filled(shared: Inside, ids: list[int]) -> Inside:
     return shared
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("asked", "expected"),
     [
         ("", [6, 5, 4, 3, 2, 1, 0]),

@@ -9,6 +9,7 @@ from service.kernel.text import name_key
 from service.records import roles
 from service.records.roles import RoleFilter
 from service.records.schema.rights import role
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +42,7 @@ async def test_roles_that_nobody_has_are_those_without_a_user(connection: AsyncC
     assert await listed(connection, RoleFilter(has_user=False)) == ["Administrator", "Auditor", "User"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("criteria", "names"),
     [
         (RoleFilter(), NAMES),

@@ -22,6 +22,7 @@ from service.records.schema.rights import (
     user,
     user_role,
 )
+from tests.support.cases import with_each
 
 ZERO_ID = "00000000-0000-0000-0000-000000000000"
 NEW_USER = {"user_name": "eve", "user_name_key": "eve", "nick_name": "Eve", "password_hash": "x"}
@@ -134,7 +135,7 @@ def connection(shared_url: str) -> Iterator[Connection]:
         yield opened
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("table", "good"),
     [
         (user, NEW_USER),
@@ -154,15 +155,17 @@ def connection(shared_url: str) -> Iterator[Connection]:
 def test_a_row_that_breaks_no_rule_is_stored(
     connection: Connection, table: Table, good: dict[str, Any]
 ) -> None:
-    stored = connection.execute(insert(table).values(good).returning(table.c.create_time))
-    assert stored.one() is not None
+    with connection.begin_nested() as alone:
+        stored = connection.execute(insert(table).values(good).returning(table.c.create_time))
+        assert stored.one() is not None
+        alone.rollback()
 
 
-@pytest.mark.parametrize(("table", "bad", "constraint"), REFUSED)
+@with_each(("table", "bad", "constraint"), REFUSED)
 def test_a_row_that_breaks_a_rule_is_refused(
     connection: Connection, table: Table, bad: dict[str, Any], constraint: str
 ) -> None:
-    with pytest.raises(IntegrityError, match=constraint):
+    with pytest.raises(IntegrityError, match=constraint), connection.begin_nested():
         connection.execute(insert(table).values(bad))
 
 

@@ -78,23 +78,3 @@ def test_it_asks_for_a_token_where_the_policy_does(client: httpx.Client, documen
         answer = client.request(method, re.sub(r"\{[^}]+\}", "1", path))
         assert answer.status_code == (403 if by_proxy else 401), name
         assert not by_proxy or answer.json()["code"] == "proxy_refused", name
-
-
-@pytest.mark.feature("pages")
-def test_the_page_loads_only_what_the_service_serves(client: httpx.Client) -> None:
-    page = client.get("/docs")
-    assert page.headers["content-type"].startswith("text/html")
-    loaded = set(Links(page.text).targets) - {"data:,"}
-    assert loaded >= {"/docs/assets/swagger-ui-bundle.js", "/docs/assets/swagger-ui.css"}
-    for target in loaded:
-        assert re.match(r"/[^/]", target), f"{target} is elsewhere"
-        assert client.get(target).status_code == 200
-    assert "default-src 'none'" in page.headers["content-security-policy"]
-    assert "connect-src 'self'" in page.headers["content-security-policy"]
-
-
-@pytest.mark.feature("pages")
-def test_every_refusal_leads_to_its_explanation(client: httpx.Client) -> None:
-    kind = client.get("/api/role/list").json()["type"]
-    page, _, place = kind.partition("#")
-    assert f'id="{place}"' in client.get(page).text

@@ -8,10 +8,6 @@ from typing import Any
 import httpx
 
 from tests.service.callers import PASSWORD, log_in
-from tests.service.conftest import External
-from tests.support.cases import with_each
-from tests.support.running import portcullis
-from tests.support.waiting import eventually
 
 ROLE_LIST = "/api/role/list"
 REQUIRED = ["system:role:list", "system:user:create", "system:user:update"]
@@ -39,36 +35,10 @@ def test_the_administrator_logs_in_and_reads_a_page_of_roles(client: httpx.Clien
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", page["items"][0]["createTime"])
 
 
-def test_a_login_answers_with_both_tokens_and_the_life_of_one(client: httpx.Client) -> None:
-    answer = client.post("/api/auth/login", json={"userName": "admin", "password": PASSWORD})
-    assert answer.json().keys() == {"data"}
-    assert answer.json()["data"].keys() == {"accessToken", "refreshToken", "expiresIn"}
-    assert answer.json()["data"]["expiresIn"] == 7200
-
-
-def test_callers_read_their_own_account(client: httpx.Client) -> None:
-    answer = client.get("/api/user/info", headers=log_in(client))
-    account = answer.json()["data"]
-    assert (account["userName"], account["roles"], account["permissions"]) == ("admin", ["super"], ["*"])
-
-
 def test_without_a_token_the_answer_is_401(client: httpx.Client) -> None:
     answer = client.get(ROLE_LIST)
     assert (answer.status_code, problem(answer)["code"]) == (401, "unauthenticated")
     assert answer.headers["www-authenticate"] == "Bearer"
-
-
-@with_each("token", ["x", "a.b.c", "null", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."])
-def test_a_made_up_token_is_refused_as_such(client: httpx.Client, token: str) -> None:
-    answer = client.get(ROLE_LIST, headers={"Authorization": f"Bearer {token}"})
-    assert (answer.status_code, problem(answer)["code"]) == (401, "token_invalid")
-    assert answer.headers["www-authenticate"] == 'Bearer error="invalid_token"'
-
-
-def test_a_refresh_token_opens_nothing(client: httpx.Client) -> None:
-    pair = client.post("/api/auth/login", json={"userName": "admin", "password": PASSWORD}).json()["data"]
-    answer = client.get(ROLE_LIST, headers={"Authorization": f"Bearer {pair['refreshToken']}"})
-    assert (answer.status_code, problem(answer)["code"]) == (401, "token_invalid")
 
 
 def test_a_user_without_the_code_is_told_which_code_is_missing(client: httpx.Client, newcomer: str) -> None:
@@ -78,18 +48,6 @@ def test_a_user_without_the_code_is_told_which_code_is_missing(client: httpx.Cli
     assert refusal["layer"] == "resource"
     assert refusal["required"] == REQUIRED
     assert re.fullmatch(r"[\w.:-]{8,}", refusal["decisionId"])
-
-
-def test_users_without_any_code_still_read_their_own_account(client: httpx.Client, newcomer: str) -> None:
-    answer = client.get("/api/user/info", headers=log_in(client, newcomer))
-    account = answer.json()["data"]
-    assert (account["userName"], account["roles"], account["permissions"]) == (newcomer, [], [])
-
-
-def test_a_name_is_given_to_one_user_only(external: External, newcomer: str) -> None:
-    arguments = ("admin", "create", newcomer.upper())
-    done = portcullis(external.folder, *arguments, given=f"{PASSWORD}\n", **external.variables)
-    assert (done.status, done.errors) == (1, "portcullis: The user name is taken\n")
 
 
 def test_an_allowed_and_a_refused_answer_name_the_policy_revision(
@@ -114,14 +72,6 @@ def test_an_unknown_user_and_a_wrong_password_are_answered_alike(client: httpx.C
             answer.headers.pop(name)
     assert documents[0] == documents[1]
     assert answers[0].headers == answers[1].headers
-
-
-def test_the_service_says_that_it_is_ready_and_with_what(client: httpx.Client) -> None:
-    vital = ("database", "sessions", "policy", "clock")
-    names = (*vital, "files", "logs", "jobs", "disk", "certificates", "proxy")
-    expected = {"status": "ready", "parts": dict.fromkeys(names, "up")}
-    # A part that takes long to look at, on a busy machine, is down for a moment.
-    assert eventually(lambda: client.get("/health/ready").json().get("data") == expected)
 
 
 def test_what_is_not_there_is_a_problem_document_too(client: httpx.Client) -> None:

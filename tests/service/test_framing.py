@@ -253,15 +253,32 @@ def test_no_spelling_of_a_guarded_route_passes_without_a_token(
     assert status(talk(service.port, request(line))) == expected
 
 
-SAME = {f"GET {LIST}?", f"GET http://x{LIST}"}
+OTHER_PATHS = """
+//api/user/info  /api//user/info  /api/user//info  /api/user/info/  /api/user/info//
+///api/user/info  /./api/user/info  /api/./user/info  /api/user/./info  /api/user/info/.
+/api/../api/user/info  /x/../api/user/info  /api/user/x/../info  /api/user/info/..
+/../api/user/info  /api/user/.../info  /api/%2e/user/info  /api/user/%2e/info
+/api/%2e%2e/api/user/info  /api/user/x/%2e%2e/info  /api/user/info/%2E  /api%2fuser/info
+/api/user%2finfo  /api%2Fuser%2Finfo  %2fapi/user/info  /api/user/info%2f  /api%252fuser/info
+/api\\user\\info  /api/user%5cinfo  /api/user/info%5c  /api/user/info%00  /api/user/info%0a
+/api/user/info%0d%0a  /api/user/info%09  /api/user/info%7f  /api/user/info%20  /api/user/info+
+/api/user/%20info  /api/user/info.  /api/user/info;a=1  /api/user;a=1/info  /api;/user/info
+/api/user/info;  /api/user/info%3ba=1  /API/user/info  /api/User/info  /api/user/INFO
+/api/%75ser/info  /%61pi/user/info  /api/user/inf%6f  /api/user/info%c0%af  /api/user/info%e2%80%8b
+/api/user/%ef%bd%89nfo  /api/user/info%ff  /api/user/info%25  /api/user/info%3f  /api/user/info%23
+/api/user/info.json  /api/user/info,  /api/user/{id}  /api/user/*  /api/resource/  /api/resource//1
+/api/resource/1/  /api/resource/./1  /api/resource/%31  /api/resource/1%2f  /api/resource/1;x
+/api/resource/1%00  /api/resource/1%0a  /api/Resource/1  /api/resource%2f1  /api/resource/1/.
+http://x//api/user/info  http://x/api/user/info/  http://x/api/resource/%31  api/user/info  *
+""".split()  # noqa: SIM905 - a table of eighty words
 
 
-@with_each("line", [line for line in SPELLINGS if line not in SAME])
-def test_no_other_spelling_of_a_guarded_route_is_served_to_who_may_call_it(
-    service: Running, administrator: dict[str, str], line: str
+def test_no_other_spelling_of_a_guarded_path_is_served_to_who_may_call_it(
+    service: Running, administrator: dict[str, str]
 ) -> None:
     token = f"Authorization: {administrator['Authorization']}"
-    assert status(talk(service.port, request(line, token))) in (400, 404, 422)
+    statuses = {path: status(talk(service.port, request(f"GET {path}", token))) for path in OTHER_PATHS}
+    assert {path: seen for path, seen in statuses.items() if seen not in (400, 404, 422)} == {}
 
 
 @with_each(("method", "header", "expected"), DETOURS)
@@ -269,20 +286,10 @@ def test_no_header_leads_around_the_gate(service: Running, method: str, header: 
     assert status(talk(service.port, request(f"{method} {LIST}", header))) == expected
 
 
-@pytest.mark.parametrize("query", ["access_token=x", "Authorization=Bearer%20x", "token=x"])
-def test_no_token_is_taken_from_the_query(service: Running, query: str) -> None:
-    assert status(talk(service.port, request(f"GET {LIST}?{query}"))) == 401
-
-
 def test_two_tokens_in_one_request_are_refused(service: Running, administrator: dict[str, str]) -> None:
     token = f"Authorization: {administrator['Authorization']}"
     assert status(talk(service.port, request(f"GET {LIST}", token, "Authorization: Bearer x"))) == 400
     assert status(talk(service.port, request(f"GET {LIST}", token, token))) == 400
-
-
-def test_a_length_and_chunks_together_are_refused(service: Running) -> None:
-    both = ("Content-Length: 5", "Transfer-Encoding: chunked")
-    assert status(talk(service.port, request(f"GET {LIST}", *both) + b"0\r\n\r\n")) == 400
 
 
 def test_a_canonical_request_with_a_token_is_served(service: Running, administrator: dict[str, str]) -> None:

@@ -14,7 +14,10 @@ from tests.support.running import ROOT
 BANNED: Final = frozenset({"one", "found", "wanted", "told", "said"})
 """Words that fit every value, and so name none: say ``user``, ``rows``, ``expected``, ``message`` instead."""
 _SPELLED: Final = re.compile(rf"\b(?:{'|'.join(sorted(BANNED))})\b")
-"""Stands wherever a banned name is given: a source without it need not be parsed."""
+_PROSE: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*', re.DOTALL
+)
+"""Texts and comments: a source that spells no banned name elsewhere need not be parsed."""
 OPENINGS: Final = re.compile(r"(What (it|this|that) (does|is|says|has)|What is done|Does what)\b")
 """Beginnings of docstrings that tell nothing: "Return the codes of a role." instead of "What it has."."""
 
@@ -50,7 +53,7 @@ def docstrings_in(source: str) -> Iterator[str]:
 
 def banned_in(source: str) -> list[tuple[int, str]]:
     """Return the banned names that ``source`` gives to things, with their lines."""
-    if not _SPELLED.search(source):
+    if not _SPELLED.search(_PROSE.sub("", source)):
         return []
     return [(line, name) for line, name in names_in(source) if name in BANNED]
 

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.support.running import ROOT
 
 LONGEST = 600  # lines; `dev.py check` names files above 400
@@ -40,9 +42,23 @@ def test_an_import_that_points_up_is_noticed(tmp_path: Path) -> None:
     assert "Imports point down BROKEN" in linted.stdout
 
 
-def imports_of(path: Path, modules: Mapping[str, Path]) -> Iterator[Path]:
-    """Yield the files that ``path`` imports, those for type checkers only included."""
-    for node in ast.walk(ast.parse(path.read_text())):
+def statements_of(folder: Path) -> dict[Path, list[ast.AST]]:
+    """Return the imports and assignments of each Python file in ``folder``."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Assign)
+    return {
+        path: [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+        for path in sorted(folder.rglob("*.py"))
+    }
+
+
+@pytest.fixture(scope="module")
+def statements() -> dict[Path, list[ast.AST]]:
+    return statements_of(SERVICE)
+
+
+def imports_of(nodes: list[ast.AST], modules: Mapping[str, Path]) -> Iterator[Path]:
+    """Yield the files that are imported, those for type checkers only included."""
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 named = modules.get(f"{node.module}.{alias.name}") or modules.get(str(node.module))
@@ -52,14 +68,13 @@ def imports_of(path: Path, modules: Mapping[str, Path]) -> Iterator[Path]:
             yield from (modules[alias.name] for alias in node.names if alias.name in modules)
 
 
-def circles(folder: Path) -> list[list[Path]]:
+def circles(folder: Path, statements: Mapping[Path, list[ast.AST]]) -> list[list[Path]]:
     """Return the groups of Python files in ``folder`` that import one another."""
-    files = sorted(folder.rglob("*.py"))
     modules = {
         ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__"): path
-        for path in files
+        for path in statements
     }
-    return tied({path: set(imports_of(path, modules)) - {path} for path in files})
+    return tied({path: set(imports_of(nodes, modules)) - {path} for path, nodes in statements.items()})
 
 
 def tied(arrows: Mapping[Path, set[Path]]) -> list[list[Path]]:
@@ -79,8 +94,8 @@ def _reached(start: Path, arrows: Mapping[Path, set[Path]]) -> set[Path]:
     return reached
 
 
-def test_no_files_import_one_another_in_a_circle() -> None:
-    assert circles(SERVICE) == []
+def test_no_files_import_one_another_in_a_circle(statements: dict[Path, list[ast.AST]]) -> None:
+    assert circles(SERVICE, statements) == []
 
 
 def test_a_circle_that_only_a_type_checker_sees_is_noticed(tmp_path: Path) -> None:
@@ -90,7 +105,7 @@ def test_a_circle_that_only_a_type_checker_sees_is_noticed(tmp_path: Path) -> No
         lower.write("\nif TYPE_CHECKING:\n    from service.kernel.origin import Origin\n")
     with (origin := clock.with_name("origin.py")).open("a") as upper:
         upper.write("\nfrom service.kernel import clock\n")
-    assert circles(tmp_path / "service") == [[clock, origin]]
+    assert circles(tmp_path / "service", statements_of(tmp_path / "service")) == [[clock, origin]]
 
 
 def test_no_file_is_too_long_to_be_read_at_once() -> None:
@@ -104,13 +119,15 @@ def test_every_package_says_what_it_owns() -> None:
         assert (package / "__init__.py").read_text().startswith('"""'), package
 
 
-def test_one_assignment_gives_values_to_no_more_than_two_names() -> None:
+def test_one_assignment_gives_values_to_no_more_than_two_names(
+    statements: dict[Path, list[ast.AST]],
+) -> None:
     """What has nothing in common must not share a line, to stay below the lint's number of statements."""
     packed = [
         f"{path.relative_to(SERVICE)}:{node.lineno}"
-        for path in SERVICE.rglob("*.py")
+        for path, nodes in statements.items()
         if path != SERVICE / "errors.py"  # status, code and title of each refusal
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
         for target in node.targets
         if isinstance(target, ast.Tuple) and len(target.elts) > 2

@@ -84,18 +84,6 @@ def test_a_browser_logs_in_reads_changes_refreshes_and_logs_out(
     assert code_of(browser.send("GET", INFO)) == (401, "unauthenticated")
 
 
-def test_the_cookies_have_every_protection(cookie_site: Site, client: httpx.Client) -> None:
-    answer = client.post("/api/auth/login", json=credentials(cookie_site.user()))
-    lines = {line.partition("=")[0]: line.split("; ")[1:] for line in answer.headers.get_list("set-cookie")}
-    common = ["Path=/", "Secure", "SameSite=Strict"]
-
-    assert lines == {
-        ACCESS: ["Max-Age=7200", *common, "HttpOnly"],
-        REFRESH: ["Max-Age=604800", *common, "HttpOnly"],
-        CSRF: ["Max-Age=604800", *common],
-    }
-
-
 @pytest.mark.parametrize(("method", "path"), [("POST", "logout/all"), ("DELETE", "sessions/web")])
 def test_ending_ones_own_session_clears_the_cookies(browser: Browser, method: str, path: str) -> None:
     assert browser.send(method, f"/api/auth/{path}").status_code == 200
@@ -113,26 +101,20 @@ def test_a_refused_login_sets_no_cookie(cookie_site: Site, client: httpx.Client)
         assert "set-cookie" not in answer.headers
 
 
-FORGERIES = {
-    "no proof": {**OURS, "X-CSRF-Token": ""},
-    "another site": {"Sec-Fetch-Site": "cross-site"},
-    "a sister site": {"Sec-Fetch-Site": "same-site"},
-    "an older browser on another site": {"Sec-Fetch-Site": "", "Origin": "https://evil.example"},
-    "a sandboxed frame": {"Sec-Fetch-Site": "cross-site", "Origin": "null"},
-}
+FORGERIES = ({**OURS, "X-CSRF-Token": ""}, {"Sec-Fetch-Site": "cross-site"})
 
 
-@pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_forged_change_is_refused_and_changes_nothing(browser: Browser, forgery: str) -> None:
+def test_a_forged_change_is_refused_and_changes_nothing(browser: Browser) -> None:
     for method, path in (
         ("POST", "/api/auth/logout"),
         ("POST", "/api/auth/logout/all"),
         ("DELETE", "/api/auth/sessions/web"),
         ("POST", "/api/auth/refresh"),
     ):
-        answer = browser.send(method, path, headers=FORGERIES[forgery])
-        assert code_of(answer) == (403, "csrf_failed"), path
-        assert "set-cookie" not in answer.headers
+        for forgery in FORGERIES:
+            answer = browser.send(method, path, headers=forgery)
+            assert code_of(answer) == (403, "csrf_failed"), path
+            assert "set-cookie" not in answer.headers
     assert browser.send("GET", INFO).status_code == 200
     assert browser.send("POST", "/api/auth/refresh").status_code == 200
 
@@ -143,25 +125,8 @@ def test_a_login_that_another_site_caused_is_refused(cookie_site: Site, client: 
         assert code_of(answer) == (403, "csrf_failed")
 
 
-def test_nobody_elses_csrf_token_and_none_of_before_will_do(
-    cookie_site: Site, client: httpx.Client, browser: Browser
-) -> None:
-    other = Browser(client, {})
-    other.log_in(cookie_site.user())
-    before = browser.cookies[CSRF]
-    browser.send("POST", "/api/auth/refresh")
-    for token in (other.cookies[CSRF], before, browser.cookies[CSRF][::-1], ""):
-        answer = browser.send("POST", "/api/auth/logout", headers={"X-CSRF-Token": token})
-        assert code_of(answer) == (403, "csrf_failed")
-
-
-def test_two_tokens_in_one_request_are_refused(browser: Browser) -> None:
-    access, refresh = browser.cookies[ACCESS], browser.cookies[REFRESH]
-    header = {"Authorization": f"Bearer {access}"}
-    assert code_of(browser.send("GET", INFO, headers=header)) == (400, "bad_request")
-    twice = {"Cookie": f"{ACCESS}={access}; {ACCESS}={access}"}
-    assert code_of(browser.send("GET", INFO, headers=twice)) == (400, "bad_request")
-    body = {"refreshToken": refresh}
+def test_a_refresh_token_in_cookie_and_body_is_refused(browser: Browser) -> None:
+    body = {"refreshToken": browser.cookies[REFRESH]}
     assert code_of(browser.send("POST", "/api/auth/refresh", json=body)) == (400, "bad_request")
     assert browser.send("POST", "/api/auth/refresh").status_code == 200
 
@@ -173,21 +138,6 @@ def test_without_cookies_header_and_body_carry_the_tokens(cookie_site: Site, cli
     assert client.post("/api/auth/logout", headers=session.header).status_code == 200
     for answer in (client.post("/api/auth/refresh"), client.post("/api/auth/refresh", json={})):
         assert code_of(answer) == (401, "unauthenticated")
-
-
-@pytest.mark.parametrize("value", ["{}x", '"{}"', "{}%20", " ; x=1", "x" * 9000, "x" * 60_000])
-def test_a_cookie_that_is_no_token_is_refused(browser: Browser, value: str) -> None:
-    for name, method, path in ((ACCESS, "GET", INFO), (REFRESH, "POST", "/api/auth/refresh")):
-        cookie = f"{name}={value.format(browser.cookies[name])}"
-        answer = browser.send(method, path, headers={"Cookie": cookie})
-        assert code_of(answer) == (401, "token_invalid")
-
-
-def test_a_refresh_cookie_is_no_access_cookie(browser: Browser) -> None:
-    swapped = Browser(browser.client, {**browser.cookies, ACCESS: browser.cookies[REFRESH]})
-    assert code_of(swapped.send("GET", INFO)) == (401, "token_invalid")
-    swapped = Browser(browser.client, {**browser.cookies, REFRESH: browser.cookies[ACCESS]})
-    assert code_of(swapped.send("POST", "/api/auth/refresh")) == (401, "token_invalid")
 
 
 def test_a_browser_whose_access_cookie_has_expired_is_unauthenticated_and_refreshes(browser: Browser) -> None:
@@ -218,12 +168,3 @@ def test_with_the_mode_off_no_cookie_is_set_or_read(site: Site) -> None:
         refused = client.post("/api/auth/refresh", json={}, headers=cookies)
         assert code_of(refused) == (422, "validation_failed")
         assert "set-cookie" not in client.post("/api/auth/logout", headers=session.header).headers
-
-
-def test_the_openapi_document_says_how_cookies_are_used(client: httpx.Client) -> None:
-    document = client.get("/docs/openapi.json").json()
-    assert document["components"]["securitySchemes"]["cookie"]["name"] == ACCESS
-    refresh = document["paths"]["/api/auth/refresh"]["post"]
-    assert refresh["requestBody"]["required"] is False
-    assert {"400", "401", "403"} <= refresh["responses"].keys()
-    assert {"cookie": [], "csrf": []} in document["paths"]["/api/auth/logout"]["post"]["security"]

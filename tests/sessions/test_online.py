@@ -21,7 +21,6 @@ from tests.sessions.site import (
     session_of,
     works,
 )
-from tests.support.waiting import eventually
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 
@@ -46,17 +45,6 @@ def test_kicking_login_id_1_leaves_10_alone(site: Site, client: httpx.Client, ad
     assert not works(client, session)
     assert works(client, ten)
     assert code_of(client.delete("/api/online/1", headers=admin.header)) == (404, "not_found")
-
-
-@pytest.mark.parametrize("login_id", ["*", "1*", "0", "01", "-1", "1:web", "9" * 19, "x"])
-def test_what_is_no_login_id_ends_nothing(
-    site: Site, client: httpx.Client, admin: Session, login_id: str
-) -> None:
-    session = log_in(client, site.user())
-    answer = client.delete(f"/api/online/{login_id}", headers=admin.header)
-
-    assert code_of(answer) in {(422, "validation_failed"), (404, "not_found")}
-    assert works(client, session)
 
 
 def test_a_kick_ends_one_device_or_all(site: Site, client: httpx.Client, admin: Session) -> None:
@@ -112,21 +100,6 @@ def test_nothing_that_a_banned_user_or_a_kick_does_lifts_the_ban(
     assert code_of(client.post("/api/auth/login", json=credentials(user))) == (403, "account_banned")
 
 
-def test_a_ban_ends_by_itself(site: Site, client: httpx.Client, admin: Session) -> None:
-    user = site.user()
-    log_in(client, user)
-    body = credentials(user)
-    for seconds in (1, 10):
-        until = datetime.fromisoformat(ban(client, admin, user, seconds=seconds).json()["data"]["until"])
-        answer = client.post("/api/auth/login", json=body)
-        if datetime.now(UTC) < until:  # else a busy machine has let it end before it was asked
-            break
-    assert code_of(answer) == (403, "account_banned")
-
-    time.sleep(max(0.0, (until - datetime.now(UTC)).total_seconds()))  # attempts are limited
-    assert eventually(lambda: client.post("/api/auth/login", json=body).status_code == 200)
-
-
 def test_bans_and_kicks_are_told_to_the_log(site: Site, client: httpx.Client, admin: Session) -> None:
     user = site.user()
     for path in (f"/api/online/{user.id}/web", f"/api/online/{user.id}"):
@@ -152,18 +125,6 @@ def test_bans_and_kicks_are_told_to_the_log(site: Site, client: httpx.Client, ad
 
 def test_a_ban_of_nobody_is_not_found(client: httpx.Client, admin: Session) -> None:
     assert code_of(ban(client, admin, User(999_999, "nobody"))) == (404, "not_found")
-
-
-def test_a_disabled_user_is_refused_by_login_and_refresh_and_loses_all_sessions(
-    site: Site, client: httpx.Client
-) -> None:
-    user = site.user()
-    session = log_in(client, user)
-    site.execute("UPDATE sys.user SET status = 'disabled' WHERE id = %s", user.id)
-
-    assert code_of(renew(client, session)) == (403, "account_disabled")
-    assert code_of(client.get("/api/user/info", headers=session.header)) == (403, "account_banned")
-    assert code_of(client.post("/api/auth/login", json=credentials(user))) == (403, "account_disabled")
 
 
 def test_callers_who_may_see_online_users_may_not_end_them(site: Site, client: httpx.Client) -> None:

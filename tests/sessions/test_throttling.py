@@ -5,7 +5,6 @@ from __future__ import annotations
 import httpx
 
 from tests.sessions.site import PROXY, Site, User, at_once, code_of, credentials, log_in, renew
-from tests.support.cases import with_each
 
 ACCOUNT_LIMIT = 40  # as the fixture ``site`` sets it
 WRONG = "not the password"
@@ -74,29 +73,6 @@ def test_a_locked_account_is_told_to_the_log_once_without_name_or_password(site:
     assert all(line["address"].startswith("198.51.100.") for line in attempts)
     assert WRONG not in site.service.output
     assert user.name not in site.service.output
-
-
-@with_each(
-    ("local", "forwarded", "address"),
-    [
-        (PROXY, "203.0.113.7", "203.0.113.7"),
-        (PROXY, "198.51.100.1, 203.0.113.7", "203.0.113.7"),
-        (PROXY, "203.0.113.7, 127.0.0.2", "203.0.113.7"),
-        (PROXY, "nonsense", "127.0.0.2"),
-        (PROXY, None, "127.0.0.2"),
-        (None, "203.0.113.7", "127.0.0.1"),
-        (None, None, "127.0.0.1"),
-    ],
-)
-def test_only_a_trusted_proxy_tells_the_address_of_a_login(
-    site: Site, local: str | None, forwarded: str | None, address: str
-) -> None:
-    with site.client(local) as client:
-        sent = {"X_Forwarded_For": forwarded} if forwarded else {}
-        session = log_in(client, site.user(), **sent)
-        (entry,) = client.get("/api/auth/sessions", headers=session.header).json()["data"]
-
-    assert entry["loginIp"] == address
 
 
 def test_a_spent_token_is_not_refreshed_without_end_and_blocks_no_other_session(

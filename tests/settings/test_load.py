@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.settings import Row, Settings, SettingsError, load, table
+from tests.support.cases import with_each
 
 SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
 
@@ -103,7 +104,7 @@ def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables() -> 
     assert taken == []
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("variable", "text", "setting"),
     [
         ("PORTCULLIS_AUTH__CONCURRENT_LOGIN", "True", "auth.concurrent_login"),
@@ -172,7 +173,7 @@ def test_a_value_of_the_wrong_form_is_a_fault_of_its_setting(variable: str, text
     assert variable in messages[setting]
 
 
-@pytest.mark.parametrize(
+@with_each(
     "url",
     [
         "postgresql://u:p@h1:5432,h2:5433/d",
@@ -187,7 +188,7 @@ def test_every_form_of_a_database_url_that_libpq_reads_is_accepted(url: str) -> 
     assert load({"DATABASE_URL": url} | secret).database.url == url
 
 
-@pytest.mark.parametrize("hosts", ["s1:26379,[::1]:26379", "[::1]", "s1,s2:1,[fe80::1]:3"])
+@with_each("hosts", ["s1:26379,[::1]:26379", "[::1]", "s1,s2:1,[fe80::1]:3"])
 def test_a_store_behind_sentinel_may_have_any_list_of_hosts(hosts: str) -> None:
     url = f"redis+sentinel://u:p%40@{hosts}/portcullis?db=1"
     assert load({"REDIS_URL": url, "JWT_SECRET": SECRET}).redis.url == url
@@ -251,12 +252,12 @@ def test_the_decision_log_goes_nowhere_to_standard_output_or_to_a_file_in_an_exi
     assert "existing folder" in faults({variable: str(tmp_path / "none" / "log")})["policy.decision_log"]
 
 
-@pytest.mark.parametrize("share", ["-0.1", "1.1", "some"])
+@with_each("share", ["-0.1", "1.1", "some"])
 def test_the_share_of_logged_allows_is_0_to_1(share: str) -> None:
     assert "policy.decision_log_allows" in faults({"PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": share})
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("line", "setting"),
     [
         ('max_devices = "3"', "auth.max_devices"),
@@ -284,7 +285,7 @@ def test_unknown_sections_and_names_in_the_file_are_faults_with_a_suggestion(tmp
     assert "did you mean max_devices?" in messages["auth.max_device"]
 
 
-@pytest.mark.parametrize(
+@with_each(
     "name",
     [
         "PORTCULLIS_AUTH__MAX_DEVICE",
@@ -360,7 +361,7 @@ def test_an_address_below_a_path_is_refused_with_what_the_service_needs() -> Non
         load({"PORTCULLIS_SERVER__PUBLIC_URL": "https://example.com/access"})
 
 
-@pytest.mark.parametrize("value", ["true", "false"])
+@with_each("value", ["true", "false"])
 def test_a_setting_that_was_removed_says_what_to_do(tmp_path: Path, value: str) -> None:
     file = write(tmp_path, f"[policy]\nrequest_profile = {value}\n")
     with pytest.raises(SettingsError, match=r"request_profile: was removed .* delete this setting"):
@@ -375,8 +376,8 @@ def test_the_variables_of_a_guarded_service_are_left_alone_and_their_misspelling
         load({"PORTCULLIS_KEYS": "pck_1_x"})
 
 
-@pytest.mark.parametrize("row", [row for row in table() if row.secret], ids=lambda row: row.title)
-@pytest.mark.parametrize("text", ["hunter2", "hunter2\n", "http://u:hunter2@h:x"])
+@with_each("row", [row for row in table() if row.secret])
+@with_each("text", ["hunter2", "hunter2\n", "http://u:hunter2@h:x"])
 def test_no_message_and_no_repr_holds_a_secret(row: Row, text: str, tmp_path: Path) -> None:
     title, variables = row.title, row.variables
     section, name = title.split(".")

@@ -11,6 +11,7 @@ import pytest
 from service.authz.publishing.shipped import read_shipped
 from service.features.embedded.stores import EmbeddedStores
 from tests.features.account_links.conftest import MAILING
+from tests.support.cases import with_each
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member
@@ -128,7 +129,7 @@ def test_every_write_of_the_route_table_is_walked_or_said_to_act_on_nobody_else(
     assert all((ROOT / place).exists() for place in WALKED_EXTERNAL.values())
 
 
-@pytest.mark.parametrize("write", [write for write in WRITES if is_served(write.endpoint)], ids=str)
+@with_each("write", [write for write in WRITES if is_served(write.endpoint)])
 async def test_a_write_needs_its_own_code_and_those_of_what_it_touches(stage: Stage, write: Write) -> None:
     before = stage.world.stored()
     for attempt in stage.attempts[write]:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.features.decisions.decision_point import PROXY_KEY, RESOURCES, DecisionPoint
 from tests.support.app_servers import serving
+from tests.support.cases import with_each
 from tests.support.proxies import Front, Recorder, exchange, front
 from tests.web.served import strictly_served
 
@@ -59,7 +60,7 @@ async def test_an_application_that_believes_assertions_refuses_it_by_itself(tmp_
             assert got.status == (400 if header in MOVING else 200)
 
 
-@pytest.mark.parametrize("header", MOVING)
+@with_each("header", MOVING)
 async def test_the_path_behind_the_decision_is_the_one_decided_about(proxy: Front, header: str) -> None:
     answer, _ = await proxy.send(OPEN)
     assert (answer.status, json.loads(answer.body)) == (200, SERVED)

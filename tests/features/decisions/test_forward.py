@@ -28,7 +28,7 @@ pytestmark = pytest.mark.anyio
 
 POINT = DecisionPoint()
 KINDS = ["caddy", "traefik", "nginx", "envoy"]
-every = pytest.mark.parametrize("kind", KINDS)
+every = with_each("kind", KINDS)
 BEARER = "Authorization: Bearer "
 IDENTITY = ("user", "user-id", "roles", "decision", "assertion")
 
@@ -133,7 +133,7 @@ async def test_names_that_are_no_ascii_are_percent_encoded(kind: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("key", [None, "unknown", "", "powerless", "person"])
+@with_each("key", [None, "unknown", "", "powerless", "person"])
 async def test_a_proxy_without_a_good_key_learns_nothing(kind: str, key: str | None) -> None:
     answer = await POINT.ask(kind, "GET /status", BEARER + "zoe", key=key)
     assert (answer.status, answer.code) == (
@@ -176,7 +176,7 @@ async def test_nothing_of_a_service_that_is_not_known_is_open(kind: str) -> None
 
 
 @every
-@pytest.mark.parametrize(
+@with_each(
     "target",
     [
         "//orders//7",
@@ -211,16 +211,14 @@ async def test_a_path_begins_with_a_slash(kind: str, target: str) -> None:
 
 
 @every
-@pytest.mark.parametrize(
-    "query", ["?", "?x=/y", "?x=//y", "?x=../y", "?a?b", "?x=%2e%2E%00", "?x=a;b=c", "?a=1&a=2"]
-)
+@with_each("query", ["?", "?x=/y", "?x=//y", "?x=../y", "?a?b", "?x=%2e%2E%00", "?x=a;b=c", "?a=1&a=2"])
 async def test_a_query_is_no_part_of_the_path(kind: str, query: str) -> None:
     assert (await POINT.ask(kind, f"GET /orders/7{query}", BEARER + "alice")).status == 200
     assert (await POINT.ask(kind, f"GET /secrets{query}", BEARER + "alice")).status == 403
 
 
 @every
-@pytest.mark.parametrize("method", ["get", "Get", "PROPFIND", "TRACE", "CONNECT", "QUERY", "LIST"])
+@with_each("method", ["get", "Get", "PROPFIND", "TRACE", "CONNECT", "QUERY", "LIST"])
 async def test_a_method_that_is_not_known_is_refused(kind: str, method: str) -> None:
     answer = await POINT.ask(kind, f"{method} /status", BEARER + "zoe")
     assert (answer.status, answer.code) == (400, "bad_request")
@@ -268,7 +266,7 @@ async def test_each_header_of_the_dialect_is_there_once(kind: str, part: str) ->
     assert answer.code == "bad_request"
 
 
-@pytest.mark.parametrize("kind", ["caddy", "traefik", "nginx"])
+@with_each("kind", ["caddy", "traefik", "nginx"])
 async def test_the_subrequest_may_have_any_method_and_query(kind: str) -> None:
     name = "Original" if kind == "nginx" else "Forwarded"
     forwarded = [(f"X-{name}-Method", "GET"), (f"X-{name}-Uri", "/status"), (f"X-{name}-Host", "x")]
@@ -291,7 +289,7 @@ async def test_the_path_that_envoy_asks_about_is_the_raw_one() -> None:
 
 
 @every
-@pytest.mark.parametrize(
+@with_each(
     "header",
     [
         "X-HTTP-Method-Override: DELETE",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.features.decisions.decision_point import PROXY_KEY, RESOURCES, ZOE, DecisionPoint
+from tests.support.cases import with_each
 from tests.support.proxies import Front, Recorder, front
 from tests.web.served import strictly_served
 
@@ -108,7 +109,7 @@ FORGED = (
 )
 
 
-@pytest.mark.parametrize("header", FORGED)
+@with_each("header", FORGED)
 async def test_a_client_forges_no_part_of_the_original_request(guarded: Guarded, header: str) -> None:
     answer, served = await guarded.send("DELETE /orders/7", ALICE, header)
     assert (answer.status, served) == (403, None)
@@ -118,8 +119,8 @@ async def test_a_client_forges_no_part_of_the_original_request(guarded: Guarded,
     assert served.line == "DELETE /orders/7 HTTP/1.1"
 
 
-@pytest.mark.parametrize("name", ["X-Portcullis-User", "X-Portcullis-User-Id", "x-portcullis-roles"])
-@pytest.mark.parametrize("underscores", [False, True])
+@with_each("name", ["X-Portcullis-User", "X-Portcullis-User-Id", "x-portcullis-roles"])
+@with_each("underscores", [False, True])
 async def test_a_client_forges_no_identity(guarded: Guarded, name: str, *, underscores: bool) -> None:
     spelt = name.replace("-", "_") if underscores else name
     for line, credentials in ("GET /status", ()), ("GET /orders/7", (ALICE,)):
@@ -142,7 +143,7 @@ DROPPED = (
 )
 
 
-@pytest.mark.parametrize("name", DROPPED)
+@with_each("name", DROPPED)
 async def test_a_client_has_no_header_dropped_on_the_way(guarded: Guarded, name: str) -> None:
     """Headers that ``Connection`` names end at the next hop (RFC 9110 §7.6.1)."""
     answer, served = await guarded.send("GET /orders/7", ALICE, f"Connection: close, {name}")
@@ -165,7 +166,7 @@ async def test_a_client_does_not_change_the_method_behind_the_decision(guarded: 
 MOVING = ("Script-Name", "Path-Info", "Daphne-Root-Path", "X-Script-Name", "X-Original-URL", "X-Rewrite-URL")
 
 
-@pytest.mark.parametrize("name", MOVING)
+@with_each("name", MOVING)
 async def test_a_client_does_not_change_the_path_behind_the_decision(guarded: Guarded, name: str) -> None:
     answer, served = await guarded.send("GET /orders/7", ALICE, f"{name}: /orders")
     assert (answer.status, served) == (500 if guarded.kind == "nginx" else 400, None)
@@ -173,7 +174,7 @@ async def test_a_client_does_not_change_the_path_behind_the_decision(guarded: Gu
     assert served is None or served.values(name) == []  # nginx drops it, and so does Caddy
 
 
-@pytest.mark.parametrize("method", ["get", "Get", "PROPFIND", "TRACE", "QUERY", "DELETE/x"])
+@with_each("method", ["get", "Get", "PROPFIND", "TRACE", "QUERY", "DELETE/x"])
 async def test_odd_methods_are_closed(guarded: Guarded, method: str) -> None:
     answer, served = await guarded.send(f"{method} /status", ZOES)
     assert served is None
@@ -291,7 +292,7 @@ TARGETS = {
 """What the service gets of a target by the kind of proxy; closed where none stands."""
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@with_each("target", TARGETS)
 async def test_the_path_decided_about_is_the_path_served(guarded: Guarded, target: str) -> None:
     answer, served = await guarded.send(f"GET {target}", ZOES)
     expected = TARGETS[target].get(guarded.kind)

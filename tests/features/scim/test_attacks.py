@@ -10,6 +10,7 @@ import pytest
 
 from service.features.scim.patches import MAX_OPERATIONS
 from tests.features.scim.scim_client import GROUP, PATCH, USER, ScimClient, roles_of, scim_client
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
@@ -152,7 +153,7 @@ BAD_FILTERS: Final = (
 )
 
 
-@pytest.mark.parametrize("text", BAD_FILTERS)
+@with_each("text", BAD_FILTERS)
 async def test_a_filter_that_is_too_much_or_no_text_is_refused(entra: ScimClient, text: str) -> None:
     assert await entra.refused("POST", "/Users/.search", {"filter": text}) == (400, "invalidFilter")
 

@@ -10,6 +10,7 @@ import pytest
 
 from service.features.embedded.stores import EmbeddedStores
 from tests.features.scim.scim_client import GROUP, USER, ScimClient, scim_client
+from tests.support.cases import with_each
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 
@@ -29,7 +30,13 @@ async def entra(house: Inside) -> ScimClient:
     return await scim_client(house)
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+async def heron(entra: ScimClient) -> str:
+    """The id of a user with all attributes."""
+    return await entra.user("heron", **HERON)
+
+
+@with_each(
     ("query", "shown"),
     [
         ("attributes=emails.value", {"emails": [{"value": "heron@example.org"}]}),
@@ -53,13 +60,12 @@ async def entra(house: Inside) -> ScimClient:
     ],
 )
 async def test_attributes_and_their_parts_are_chosen_with_and_without_urn(
-    entra: ScimClient, query: str, shown: dict[str, Any]
+    entra: ScimClient, heron: str, query: str, shown: dict[str, Any]
 ) -> None:
-    user_id = await entra.user("heron", **HERON)
-    read = await entra.data("GET", f"/Users/{user_id}?{quote(query, safe='=,&')}")
+    read = await entra.data("GET", f"/Users/{heron}?{quote(query, safe='=,&')}")
     if "primary" in query:
         shown = shown | {"emails": [{"primary": True}]}
-    assert read == {"schemas": [USER], "id": user_id, **shown}
+    assert read == {"schemas": [USER], "id": heron, **shown}
     (listed,) = (await entra.data("GET", f"/Users?{quote(query, safe='=,&')}"))["Resources"]
     assert listed == read
 
