@@ -226,7 +226,7 @@ async def enter_changes(
     begun: float,
     targets: Iterable[str] = (),
 ) -> None:
-    """Write the entry of what a job has changed; ``begun`` is a time of ``perf_counter``, in seconds.
+    """Write the entry of what a job has done; ``begun`` is a time of ``perf_counter``, in seconds.
 
     It is about ``targets``, and then about those of the changes.
     """
@@ -239,8 +239,8 @@ async def enter_changes(
         status=200,
         elapsed_ms=round((perf_counter() - begun) * 1000, 3),
         user_name=OPERATOR,
-        targets=(*targets, *dict.fromkeys(change.target for change in changes)),
-        changes=kept_changes(changes),
-        change_count=len(changes),
+        targets=tuple(dict.fromkeys([*targets, *(change.target for change in changes)])),
+        changes=kept_changes(changes) if changes else None,
+        change_count=len(changes) or None,
     )
     await enter(settings, event)

@@ -52,6 +52,11 @@ class Caller:
         return self.user_id == OPERATOR_ID
 
 
+def operator_named(name: str, codes: Iterable[str] = ("*",)) -> Caller:
+    """Return the operator as a caller called ``name``, who holds ``codes``."""
+    return Caller(OPERATOR_ID, str(OPERATOR_ID), name, name, "", (), HeldCodes(codes), 0.0)
+
+
 def codes_asked(caller: Caller | None) -> HeldCodes | None:
     """Return the codes with which the policy is asked about ``caller``; None for an anonymous caller.
 

@@ -12,7 +12,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, NotFound
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.identity import Caller, operator_named
 from service.keyspace import SessionStore
 from service.operator.who import operator_name
 from service.records import accounts, role_rights
@@ -22,8 +22,7 @@ from service.settings import Settings
 
 def operator() -> Caller:
     """Return the operator as a caller, by the name of the account that runs the command."""
-    held = HeldCodes(["*"])
-    return Caller(OPERATOR_ID, str(OPERATOR_ID), operator_name(), operator_name(), "", (), held, 0.0)
+    return operator_named(operator_name())
 
 
 async def caller_named(database: Database, user_name: str) -> Caller:

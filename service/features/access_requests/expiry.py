@@ -6,24 +6,17 @@ from time import perf_counter
 from typing import Final
 
 from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.job_edits import OPERATOR_OF_JOBS, JobEdits, job_edits
 from service.administration.people import People
-from service.administration.unit_of_work import RightsUnits
-from service.audit.chain.seals import seals_of
 from service.audit.journal import enter_changes
-from service.authn.revocations import Revocations
 from service.authz.publishing.changes import Change
-from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.shipped import configured
 from service.errors import Conflict, ValidationFailed
 from service.features.access_requests import store
 from service.features.access_requests.requests import AccessRequests
 from service.features.access_requests.store import ENDED
-from service.kernel.codes import HeldCodes
-from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.identity import Caller
 from service.kernel.notify import Notices
-from service.kernel.origin import OPERATOR
 from service.kernel.write import Write
-from service.keyspace import SessionStore
 from service.records import role_rights
 from service.records.database.transactions import Connection, Database
 from service.settings import Settings
@@ -69,8 +62,7 @@ async def settle_requests(database: Database, settings: Settings, notices: Notic
 
 async def _begin(settings: Settings, requests: AccessRequests, request_id: int) -> bool:
     """Grant the role of a request or set it to failed, and log the result; return true if granted."""
-    held = HeldCodes(["*"])
-    write = Write(Caller(OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), held, 0.0))
+    write = Write(OPERATOR_OF_JOBS)
     begun = perf_counter()
     try:
         request, changes = await requests.begin(write, request_id)
@@ -91,27 +83,19 @@ def _why(refusal: Conflict | ValidationFailed) -> str:
 async def _requests(
     database: Database, settings: Settings, notices: Notices
 ) -> AsyncIterator[AccessRequests]:
-    sessions = SessionStore(settings.redis, settings.auth)
-    live = LivePolicy(configured(settings), seals_of(settings.oplog), sessions.synchronized.now)
-    revocations = Revocations(database, sessions)
-    try:
-        await sessions.clock()
-        await live.load(database)
-        units = RightsUnits(database, _JobDelegation(live, database, sessions), revocations)
-        people = People(live.takeover_days)
-        yield AccessRequests(units, sessions.synchronized.now, notices, live.invariants, people)
-    finally:
-        await revocations.finish()
-        await sessions.close()
+    async with job_edits(database, settings) as edits:
+        units = edits.units(_JobDelegation(edits))
+        people = People(edits.live.takeover_days)
+        yield AccessRequests(units, edits.clock.now, notices, edits.live.invariants, people)
 
 
 class _JobDelegation(Delegation):
     """Delegation that loads the policy on use; its caller is the operator and decides nothing."""
 
-    def __init__(self, live: LivePolicy, database: Database, sessions: SessionStore) -> None:
-        super().__init__(live, sessions.synchronized.instant)
-        self._policy = live
-        self._database = database
+    def __init__(self, edits: JobEdits) -> None:
+        super().__init__(edits.live, edits.clock.instant)
+        self._policy = edits.live
+        self._database = edits.database
 
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None

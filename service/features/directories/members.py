@@ -5,6 +5,7 @@ of groups to which the member does not belong, and grants the new roles of the m
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import datetime
 from time import perf_counter
 from typing import Final, TypeAlias
@@ -12,26 +13,18 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.administration.accounts import Accounts
-from service.administration.operator_delegation import OperatorDelegation
+from service.administration.job_edits import OPERATOR_OF_JOBS, job_edits
 from service.administration.unit_of_work import RightsUnits
-from service.audit.chain.seals import seals_of
 from service.audit.journal import enter_changes
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
-from service.authn.revocations import Revocations
-from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.shipped import configured
 from service.errors import Conflict, ValidationFailed
 from service.features.directories import store as directories
 from service.features.directories.directory import Directories
 from service.features.directories.managed import target_of
 from service.features.directories.store import Member
-from service.kernel.codes import HeldCodes
-from service.kernel.identity import OPERATOR_ID, Caller
 from service.kernel.notify import Notices
-from service.kernel.origin import OPERATOR
 from service.kernel.write import Write
-from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -39,9 +32,6 @@ JOB: Final = "directory-members"
 AT_ONCE: Final = 50
 """Members per transaction, because edits of rights wait for it."""
 _WITHIN: Final = 60.0  # seconds
-_OPERATOR: Final = Caller(
-    OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), HeldCodes(["*"]), issued_at=0.0
-)
 
 _Ends: TypeAlias = tuple[datetime | None, datetime | None]
 
@@ -61,24 +51,17 @@ async def give_roles_anew(database: Database, settings: Settings, notices: Notic
         ]
     if not waiting:
         return "nobody waits"
-    store = SessionStore(settings.redis, settings.auth)
-    revocations, passwords = Revocations(database, store), Passwords(settings.password)
-    try:
-        await store.clock()
-        live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
-        await live.load(database)
-        units = RightsUnits(database, OperatorDelegation(live, database), revocations)
-        rules = PasswordRules(settings.password)
-        accounts = Accounts(
-            units, revocations, passwords, rules, notices=notices, address_changed=_nothing_follows
-        )
-        now = store.synchronized.now
-        changes = Directories(units, accounts, revocations, notices, now, providers=settings.oidc.names)
-        counts = [await _follow_all(settings, units, changes, name) for name in waiting]
-    finally:
-        passwords.close()
-        await revocations.finish()
-        await store.close()
+    with closing(Passwords(settings.password)) as passwords:
+        async with job_edits(database, settings) as edits:
+            units, revocations = edits.units(), edits.revocations
+            rules = PasswordRules(settings.password)
+            accounts = Accounts(
+                units, revocations, passwords, rules, notices=notices, address_changed=_nothing_follows
+            )
+            changes = Directories(
+                units, accounts, revocations, notices, edits.clock.now, providers=settings.oidc.names
+            )
+            counts = [await _follow_all(settings, units, changes, name) for name in waiting]
     return f"roles of {sum(counts)} members of {', '.join(waiting)} are those of the mapping"
 
 
@@ -89,7 +72,7 @@ async def _follow_all(settings: Settings, units: RightsUnits, changes: Directori
         begun = perf_counter()
         members: list[Member] = []
         try:
-            async with units.of_rights(Write(_OPERATOR), within=_WITHIN, pace="bulk") as unit:
+            async with units.of_rights(Write(OPERATOR_OF_JOBS), within=_WITHIN, pace="bulk") as unit:
                 stored = await directories.named(unit.connection, name)
                 if stored is None or stored.waiting_after is None:
                     return count

@@ -1,5 +1,6 @@
 """Notify the owners of dormant accounts, and later disable the accounts; off by default."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -9,35 +10,25 @@ from typing import Final
 import structlog
 
 from service.administration import change_log, user_edits
-from service.administration.operator_delegation import OperatorDelegation
+from service.administration.job_edits import OPERATOR_OF_JOBS, job_edits
 from service.administration.unit_of_work import RightsUnits
-from service.audit.chain.seals import seals_of
-from service.audit.journal import enter
+from service.audit.journal import enter_changes
 from service.authn.revocations import Revocations
-from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.shipped import configured
 from service.errors import Conflict, NotFound
 from service.features.dormant_accounts import store as dormant
 from service.features.dormant_accounts.store import Quiet
 from service.kernel.clock import now
-from service.kernel.codes import HeldCodes
-from service.kernel.identity import OPERATOR_ID, Caller
 from service.kernel.notify import Notices
-from service.kernel.origin import OPERATOR, FieldChange
+from service.kernel.origin import FieldChange
 from service.kernel.write import Write
-from service.keyspace import SessionStore
 from service.records import user_list
 from service.records.database.transactions import Database
-from service.records.logs.events import OperationEvent
 from service.settings import Settings
 
 JOB: Final = "dormant-accounts"
 AT_ONCE: Final = 200
 """Maximum number of accounts that one run notifies, and that it disables."""
 
-_OPERATOR: Final = Caller(
-    OPERATOR_ID, str(OPERATOR_ID), OPERATOR, OPERATOR, "", (), HeldCodes(["*"]), issued_at=0.0
-)
 _log = structlog.get_logger(__name__)
 
 
@@ -59,18 +50,13 @@ async def settle(database: Database, settings: Settings, notices: Notices) -> st
         await _tell(database, settings, notices, each)
     disabled, kept = 0, 0
     if due:
-        store = SessionStore(settings.redis, auth)
-        revocations = Revocations(database, store)
-        try:
-            disabler = await _Disabler.of(database, settings, store, revocations, notices)
+        async with job_edits(database, settings) as edits:
+            disabler = _Disabler(settings, edits.units(), edits.revocations, notices)
             for each in due:
                 if disabled == AT_ONCE:
                     break
                 done = await disabler.disable(each)
                 disabled, kept = disabled + done, kept + (not done)
-        finally:
-            await revocations.finish()
-            await store.close()
     return f"{len(untold)} accounts told, {disabled} disabled, {kept} kept"
 
 
@@ -90,27 +76,11 @@ class _Disabler:
     revocations: Revocations
     notices: Notices
 
-    @classmethod
-    async def of(
-        cls,
-        database: Database,
-        settings: Settings,
-        store: SessionStore,
-        revocations: Revocations,
-        notices: Notices,
-    ) -> "_Disabler":
-        """Load the policy, which has the authentication demands for administrators."""
-        await store.clock()
-        live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
-        await live.load(database)
-        units = RightsUnits(database, OperatorDelegation(live, database), revocations)
-        return cls(settings, units, revocations, notices)
-
     async def disable(self, each: Quiet) -> bool:
         """Disable the account if it is still dormant; return true if it was disabled."""
         begun = perf_counter()
         try:
-            async with self.units.of_rights(Write(_OPERATOR)) as unit:
+            async with self.units.of_rights(Write(OPERATOR_OF_JOBS)) as unit:
                 days = self.settings.auth.dormant_days
                 if not await dormant.quiet(unit.connection, days, each.user_id):
                     return False
@@ -142,24 +112,10 @@ class _Disabler:
 
 
 async def _enter(
-    settings: Settings,
-    each: Quiet,
-    action: str,
-    begun: float,
-    changes: list[FieldChange] | None = None,
+    settings: Settings, each: Quiet, action: str, begun: float, changes: Sequence[FieldChange] = ()
 ) -> None:
     """Write the log entry of a step."""
-    event = OperationEvent(
-        module="user",
-        action=action,
-        kind="UPDATE",
-        method="JOB",
-        url=JOB,
-        status=200,
-        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
-        user_name=OPERATOR,
-        targets=(change_log.user_target(each.user_name),),
-        changes=changes,
-        change_count=len(changes) if changes else None,
+    targets = [change_log.user_target(each.user_name)]
+    await enter_changes(
+        settings, changes, module="user", action=action, url=JOB, begun=begun, targets=targets
     )
-    await enter(settings, event)

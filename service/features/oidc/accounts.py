@@ -27,7 +27,7 @@ from service.features.oidc import store
 from service.features.oidc.provider import Identity, Provider
 from service.kernel.codes import HeldCodes
 from service.kernel.domains import ascii_domain
-from service.kernel.identity import OPERATOR_ID, Caller
+from service.kernel.identity import Caller, operator_named
 from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
 from service.kernel.text import shown_name
@@ -281,4 +281,4 @@ def refused(name: str, reason: str) -> SignInFailed:
 
 def _nobody(name: str) -> Caller:
     """Return the caller for a sign-in before its account is known; that caller may grant nothing."""
-    return Caller(OPERATOR_ID, str(OPERATOR_ID), f"@{name}", f"@{name}", "", (), HeldCodes(()), 0.0)
+    return operator_named(f"@{name}", codes=())

@@ -9,14 +9,13 @@ from typing import Any, Final
 import structlog
 
 from service.administration.delegation import Delegation
+from service.administration.job_edits import job_edits
 from service.administration.people import People
-from service.audit.chain.seals import seals_of
 from service.audit.entries import encode
 from service.audit.journal import enter
 from service.audit.redaction import kept_changes
 from service.authn.revocations import Revocations
 from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.shipped import configured
 from service.errors import Conflict
 from service.features.reviews import applying_decisions as settling
 from service.features.reviews import store as reviews
@@ -25,7 +24,6 @@ from service.features.reviews.population import Reviewers, Undecidable
 from service.features.reviews.schema import Item, Review
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange
-from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
 from service.records.logs import inserts
 from service.records.logs.events import OperationEvent
@@ -177,36 +175,25 @@ async def close_due(database: Database, settings: Settings, notices: Notices) ->
     async with database.snapshot() as connection:
         if not await reviews.is_due(connection):
             return "no review is over"
-    store = SessionStore(settings.redis, settings.auth)
-    live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
-    revocations = Revocations(database, store)
     events: list[OperationEvent] = []
-    delegation = Delegation(live, store.synchronized.instant)
-    closing = Closing(
-        database,
-        delegation,
-        live,
-        revocations,
-        notices,
-        now=store.synchronized.instant,
-        tell=events.append,
-    )
     closed = 0
     failures: list[Exception] = []
     try:
-        await store.clock()
-        await live.load(database)
-        async with database.snapshot() as connection:
-            due = await reviews.due(connection, store.synchronized.instant())
-        for review_id in due:
-            try:
-                closed += await closing.run(review_id, within=_JOB_WITHIN / len(due))
-            except Exception as error:  # noqa: BLE001 - the others are closed nevertheless
-                _log.exception("a review could not be closed", review=review_id)
-                failures.append(error)
+        async with job_edits(database, settings) as edits:
+            now, live = edits.clock.instant, edits.live
+            delegation = Delegation(live, now)
+            closing = Closing(
+                database, delegation, live, edits.revocations, notices, now=now, tell=events.append
+            )
+            async with database.snapshot() as connection:
+                due = await reviews.due(connection, now())
+            for review_id in due:
+                try:
+                    closed += await closing.run(review_id, within=_JOB_WITHIN / len(due))
+                except Exception as error:  # noqa: BLE001 - the others are closed nevertheless
+                    _log.exception("a review could not be closed", review=review_id)
+                    failures.append(error)
     finally:
-        await revocations.finish()
-        await store.close()
         for event in events:
             await enter(settings, event)
     if failures:
