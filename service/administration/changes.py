@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from service.administration import menu_edits, resource_edits, role_edits
 from service.administration.unit_of_work import (
     OF_ROLES_WITHIN,
+    Cause,
     PublishingRequiredError,
     Saved,
     UnitOfWork,
@@ -27,8 +28,7 @@ class RecordEdits:
 
     ``create`` takes the fields of a new record and returns it, ``update`` those that change, ``delete`` none.
     ``created`` returns the cause of the revision for a new record. Without it edits publish only if they
-    must, since these records mostly have no policy lines (decisions 0027 and 0096). ``called`` names a stored
-    record in the cause.
+    must, since these records mostly have no policy lines (decisions 0027 and 0096).
     """
 
     noun: str
@@ -36,7 +36,6 @@ class RecordEdits:
     update: Callable[[UnitOfWork, int, Mapping[str, Any], Any], Awaitable[Any]] | None
     delete: Callable[[UnitOfWork, int, Any], Awaitable[None]]
     created: Callable[[Mapping[str, Any]], str] | None
-    called: str = "{noun} {id}"
 
 
 MENUS: Final = RecordEdits(
@@ -83,14 +82,16 @@ class Changes:
         """Store the ``given`` fields of a record; absent fields are unchanged."""
         update = self.edits.update
         assert update is not None  # noqa: S101 - such records have no endpoint that edits them
-        cause = f"{self._called(record_id)} edited"
-        return await self.make(write, cause, lambda unit: update(unit, record_id, given, match))
+        return await self.make(
+            write, lambda name: f"{name} edited", lambda unit: update(unit, record_id, given, match)
+        )
 
     async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
-        cause = f"{self._called(record_id)} deleted"
-        return await self.make(write, cause, lambda unit: self.edits.delete(unit, record_id, match))
+        return await self.make(
+            write, lambda name: f"{name} deleted", lambda unit: self.edits.delete(unit, record_id, match)
+        )
 
-    async def make(self, write: Write, cause: str, edit: Callable[[UnitOfWork], Awaitable[R]]) -> Saved[R]:
+    async def make(self, write: Write, cause: Cause, edit: Callable[[UnitOfWork], Awaitable[R]]) -> Saved[R]:
         """Make another ``edit`` of a record; ``cause`` is for the list of revisions.
 
         An edit that requires to publish is begun anew, in a unit that does.
@@ -99,9 +100,6 @@ class Changes:
             with suppress(PublishingRequiredError):
                 return await _made(self.units.of_rights(write, within=OF_ROLES_WITHIN, pace="bulk"), edit)
         return await _made(self.units.publishing(write, cause), edit)
-
-    def _called(self, record_id: int) -> str:
-        return self.edits.called.format(noun=self.edits.noun, id=record_id)
 
 
 async def _made(

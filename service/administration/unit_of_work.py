@@ -1,11 +1,11 @@
 """Several edits of rights and of the policy in one transaction, under the rights of one caller."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
@@ -55,6 +55,10 @@ async def _warning_of_menus(connection: Connection, dry_run: DryRun | None) -> A
 
 class PublishingRequiredError(Exception):
     """An edit changes lines of the policy in a unit that publishes nothing: it needs one that does."""
+
+
+Cause: TypeAlias = str | Callable[[str], str]
+"""Describes a change in the list of revisions: a text, or a function of the name of the changed record."""
 
 
 @dataclass(slots=True)
@@ -163,7 +167,7 @@ class RightsUnits:
         await self._finish(unit)
 
     async def has_roles(self, user_id: int, role_ids: Collection[int]) -> bool:
-        """Return whether a user has these roles, as far as that can be said without a lock."""
+        """Return whether a user has these roles, as far as that can be text without a lock."""
         if not role_ids:
             return True
         async with self._database.snapshot() as connection:
@@ -221,7 +225,7 @@ class UnitsOfWork(RightsUnits):
 
     @asynccontextmanager
     async def publishing(
-        self, write: Write, cause: str, *, within: float = WITHIN
+        self, write: Write, cause: Cause, *, within: float = WITHIN
     ) -> AsyncIterator[UnitOfWork]:
         """Let the block make edits of menus, resources and roles, and publish the resulting policy.
 
@@ -231,8 +235,7 @@ class UnitsOfWork(RightsUnits):
         """
         caller = write.caller
         user_name = None if caller.is_operator else caller.user_name
-        cause = f"{cause} by {caller.user_name}"
-        begun = self._changes.begin(cause, user_name=user_name, within=within, write=write)
+        begun = self._changes.begin("", user_name=user_name, within=within, write=write)
         async with begun as change:
             async with self._delegation.keeping_an_administrator(change.connection, change):
                 check = await self._delegation.check(change.connection, caller, change)
@@ -241,9 +244,16 @@ class UnitsOfWork(RightsUnits):
                 menus = _warning_of_menus(change.connection, write.dry_run)
                 async with watching(change.connection, check.watches), menus:
                     yield unit
+                text = cause if isinstance(cause, str) else cause(_named(unit.changes))
+                change.cause = f"{text} by {caller.user_name}"
             still = partial(self._delegation.require_still, self._database, change.connection)
             change.before_commit(partial(still, caller, check))
             # A change that the new policy forbids must not make users refresh, so this comes last.
             change.before_commit(partial(self._mark_first, unit))
         unit.policy = change.policy
         await self._finish(unit)
+
+
+def _named(changes: Sequence[FieldChange]) -> str:
+    """Return the first changed record by kind and name, as in ``resource GET /api/report``."""
+    return changes[0].target.replace(":", " ", 1) if changes else "a record"

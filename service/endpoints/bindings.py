@@ -117,7 +117,7 @@ class ResourceButtons(RecordEndpoint[Changes], at="/api/resource/{id}/buttons"):
 
         saved = await self.changes.make(
             context.write,
-            f"Buttons of resource {id} replaced",
+            lambda name: f"Buttons of {name} replaced",
             lambda unit: resource_edits.bind_buttons(unit, id, Buttons(**body.given()), match),
         )
         shown = _buttons(saved.record)
@@ -151,7 +151,7 @@ class ButtonResources(RecordEndpoint[Changes], at="/api/menu/{id}/resources"):
 
         saved = await self.changes.make(
             context.write,
-            f"resources of Button {id} replaced",
+            lambda name: f"resources of {name} replaced",
             lambda unit: resource_edits.bind_resources(unit, id, body.resource_ids, match),
         )
         shown = _resources(saved.record)

@@ -102,7 +102,7 @@ class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
         values = RuleValues(**given, stage_approvals=tuple(stage.approvals for stage in stages))
         saved = await self.changes.make(
             context.write,
-            f"requests for role {id} ruled",
+            lambda name: f"request rule of {name} set",
             lambda unit: request_rules.put(unit, id, values, _unchanged(context)),
         )
         shown = RequestRuleOfRole.of(saved.record)
@@ -115,7 +115,7 @@ class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
         """Let a role no longer be asked for, by the rules of an edit."""
         saved = await self.changes.make(
             context.write,
-            f"requests for role {id} ended",
+            lambda name: f"request rule of {name} deleted",
             lambda unit: request_rules.delete(unit, id, _unchanged(context)),
         )
         return Published(policy_revision=in_force(context, saved))

@@ -171,7 +171,7 @@ class ResourceState(RecordEndpoint[Changes], at="/api/resource/{id}/enabled"):
         match = unchanged(context)
         saved = await self.changes.make(
             context.write,
-            f"resource {id} {'enabled' if body.enabled else 'disabled'}",
+            lambda name: f"{name} {'enabled' if body.enabled else 'disabled'}",
             lambda unit: resource_edits.set_enabled(unit, id, body.enabled, match),
         )
         answer: SavedResource = RESOURCE.record_answer(context, saved)

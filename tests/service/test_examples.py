@@ -100,6 +100,7 @@ OTHERWISE = {
     "POST /api/access-request",  # for a role that has a rule
     "POST /api/policy/revisions/{revision}/sign-off",  # of a revision that was published
     "POST /api/review/{id}/item/{item_id}/decision",  # about somebody else
+    "POST /api/review/{id}/decision",
     *PROOFS,
     *LINKS,
     *OF_DIRECTORIES,

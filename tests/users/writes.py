@@ -567,7 +567,7 @@ WALKED_EXTERNAL: Final = {
     **dict.fromkeys(
         (
             *("POST /api/review", "POST /api/review/{id}/close"),
-            "POST /api/review/{id}/item/{item_id}/decision",
+            *("POST /api/review/{id}/item/{item_id}/decision", "POST /api/review/{id}/decision"),
         ),
         "tests/features/reviews/test_reviews.py",
     ),

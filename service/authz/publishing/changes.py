@@ -42,10 +42,11 @@ class Change:
 
     policy: Policy
 
-    def __init__(self, connection: Connection, now: float) -> None:
+    def __init__(self, connection: Connection, now: float, cause: str = "") -> None:
         self.connection = connection
         self.now = now
         self.author_ids: Collection[int] | None = None
+        self.cause = cause
         self._checks: list[Check] = []
         self._last_steps: list[Callable[[], Awaitable[None]]] = []
 
@@ -149,10 +150,10 @@ class PolicyChanges:
                 paced(self._database, connection, "bulk"),
             ):
                 await policy_revisions.lock(connection)
-                change = Change(connection, self._live.instant())
+                change = Change(connection, self._live.instant(), cause)
                 holders = await self._guard.holders(connection)
                 yield change
-                policy = change.policy = await self._publish(change, holders, cause, user_name, dry_run)
+                policy = change.policy = await self._publish(change, holders, user_name, dry_run)
                 await change.complete()
                 if dry_run is not None:
                     dry_run.publish(policy)
@@ -222,7 +223,6 @@ class PolicyChanges:
         self,
         change: Change,
         holders: Holders | None,
-        cause: str,
         user_name: str | None,
         dry_run: DryRun | None,
     ) -> Policy:
@@ -236,7 +236,7 @@ class PolicyChanges:
                     change.connection,
                     self._shipped,
                     self._live.seals,
-                    cause,
+                    change.cause,
                     lambda policy: change.check(self._live.as_now(policy)),
                     user_name=user_name,
                     author_ids=change.author_ids,

@@ -90,7 +90,7 @@ function shown(rule) {
     [T.grantShort, rule.grantNeeded ? T.grantYes : T.grantNo],
     [T.maxDuration, duration(rule.maxDuration)],
     [T.pendingTimeout, duration(rule.pendingTimeout)],
-    [T.reasonShort, rule.reasonRequired ? T.needed : T.notNeeded],
+    [T.reasonShort, rule.reasonRequired ? T.needed : T.notRequired],
     [T.assurance, demand(rule.assurance)],
     [T.emergency, rule.emergency && T.emergencyYes],
     [T.updated, edited(rule)],
@@ -194,7 +194,7 @@ function fields(page, rule) {
       control: lasting("pendingTimeout", rule.pendingTimeout),
     },
     { name: "reasonRequired", label: T.reasonRequired, type: "check", value: rule.reasonRequired },
-    { name: "grantNeeded", label: T.grantNeeded, type: "check", value: rule.grantNeeded },
+    { name: "grantNeeded", label: T.grantRequired, type: "check", value: rule.grantNeeded },
     {
       name: "assurance",
       label: T.assurance,

@@ -94,6 +94,7 @@ export const ACTS = {
   ],
   "review begin": ["started a review", "start a review"],
   "review decide": ["decided in a review", "decide in a review"],
+  "review decide about many": ["decided in a review", "decide in a review"],
   "review close": ["closed a review", "close a review"],
   "review export evidence": ["exported the evidence of a review", "export the evidence of a review"],
   "policy sign off": ["signed off a revision of the policy", "sign off a revision of the policy"],

@@ -16,6 +16,13 @@ from service.records import roles
 from service.records.database.transactions import Database
 
 
+def requestable_codes(policy: Policy, held: HeldCodes | None) -> list[str]:
+    """Return the codes of the roles that a holder of ``held`` may request, sorted."""
+    decider = BatchDecider(policy)
+    codes = sorted({role_of(name) for name in policy.rules.objects(REQUEST)})
+    return [code for code in codes if decider.opens(REQUEST, ask(code), held)]
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RequestableRoles:
     """Finds requestable roles that would allow a refused operation."""
@@ -47,9 +54,7 @@ class RequestableRoles:
         Empty if the roles cannot be read. The database is queried only if the layer ``request`` allows a
         role.
         """
-        decider = BatchDecider(policy)
-        codes = sorted({role_of(name) for name in policy.rules.objects(REQUEST)})
-        open_codes = [code for code in codes if decider.opens(REQUEST, ask(code), caller.held)]
+        open_codes = requestable_codes(policy, caller.held)
         if not open_codes:
             return []
         try:

@@ -37,6 +37,7 @@ def _add_reviews(routes: Routes, container: Any) -> None:
     routes.serve(api_reviews.ClosedReview(*asked))
     routes.serve(api_reviews.ReviewItemList(*asked))
     routes.serve(api_reviews.DecisionAboutItem(*asked))
+    routes.serve(api_reviews.DecisionAboutItems(*asked))
     evidence = api_reviews.ReviewEvidence(database, container.settings.oplog, changes)
     routes.serve(evidence)
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from service.authz.engine.rules import ACCOUNT, REVIEW
-from service.errors import Conflict, NotFound
+from service.errors import Conflict, NotFound, RowsRefused
 from service.features.reviews import schema as stored
 from service.features.reviews import store as reviews
 from service.features.reviews.evidence_making import maker_of, review_evidence
@@ -28,6 +28,7 @@ from service.web.messages.schema import Id, Page, PageQuery, Schema, sort_keys
 
 ZIP: Final = "application/zip"
 _MOST_IDS: Final = 1000
+_MOST_DECIDED: Final = 200
 _Ids = Annotated[list[Id], Meta(min_length=1, max_length=_MOST_IDS, examples=[[4, 7]])]
 _Code = Annotated[str, Meta(min_length=1, max_length=128, examples=["system:user:update"])]
 _TITLE: Final = Meta(examples=["Access 2026-Q4"])
@@ -121,6 +122,21 @@ class ItemDecisionBody(Schema, kw_only=True):
     decision: Verdict
     until: Annotated[datetime, Meta(tz=True)] | None = None
     reason: Annotated[str, bounds_of(REASON), Meta(min_length=1, examples=["Still in the team"])]
+
+
+class ItemsDecisionBody(ItemDecisionBody, kw_only=True):
+    """The same decision about many items."""
+
+    item_ids: Annotated[
+        list[Id],
+        Meta(min_length=1, max_length=_MOST_DECIDED, description="Each item once.", examples=[[11, 12]]),
+    ]
+
+
+class DecidedItems(Schema):
+    """The items as they are decided, in the order of the request."""
+
+    items: list[ReviewItem]
 
 
 @filters_of(ReviewFilter)
@@ -282,6 +298,29 @@ class DecisionAboutItem(ReviewEndpoint, at="/api/review/{id}/item/{item_id}/deci
         async with self.database.snapshot() as connection:
             review = await reviews.read(connection, id)
         return _shown_item(saved.record, review.roles)
+
+
+class DecisionAboutItems(ReviewEndpoint, at="/api/review/{id}/decision"):
+    @login(name="decideReviewItems", refuses=[NotFound, Conflict, RowsRefused])
+    @writes(
+        "decide about many",
+        "UPDATE",
+        example={"itemIds": [11, 12], "decision": "keep", "reason": "Still in the team"},
+        dry_run=True,
+        refuses_keys="a decision replaces the one before",
+    )
+    async def on_post(self, context: RequestContext, body: ItemsDecisionBody, id: int) -> DecidedItems:
+        """Keep, shorten or revoke many assignments of a review, all of them or none.
+
+        By the rules of a decision about one item, for each. A refusal lists the items by their place in
+        `itemIds`.
+        """
+        given = body.given()
+        item_ids = given.pop("item_ids")
+        saved = await self.changes.decide_all(context.write, id, item_ids, given, self.visible(context))
+        async with self.database.snapshot() as connection:
+            review = await reviews.read(connection, id)
+        return DecidedItems([_shown_item(item, review.roles) for item in saved.record])
 
 
 class ReviewEvidence(Responders, at="/api/review/{id}/evidence"):

@@ -1,6 +1,6 @@
 """Starts reviews, decides in them, and closes them before their deadline, each in a unit of work."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,14 @@ from service.administration.unit_of_work import PublishingRequiredError, Saved, 
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import GRANT, REVIEW
 from service.authz.publishing.live import LivePolicy
-from service.errors import Conflict, PermissionDenied, ValidationFailed
+from service.errors import (
+    Conflict,
+    NotFound,
+    PermissionDenied,
+    RowFault,
+    RowsRefused,
+    ValidationFailed,
+)
 from service.features.reviews import applying_decisions as settling
 from service.features.reviews import store as reviews
 from service.features.reviews.closing import Closing
@@ -31,6 +38,17 @@ from service.records.database.transactions import Connection
 from service.records.published.policy_workers import WINDOWS
 
 _WITHIN: Final = 30.0  # maximum seconds for starting a review
+_DECISION: Final = (
+    "decision",
+    "until",
+    "decision_reason",
+    "reviewer_id",
+    "reviewer_name",
+    "decision_ids",
+    "decision_time",
+    "decision_entry",
+)
+"""The columns of a decision about an item."""
 _CLOSE_WITHIN: Final = 5.0  # seconds that a request spends on closing; the job continues
 
 
@@ -132,43 +150,95 @@ class Reviews:
         settled, a directory gives the assignment, or the assignment can't be ended.
         """
         async with self._units.of_rights(write) as unit:
-            unit.check.require_session("review")
-            connection, now = unit.connection, self.now()
-            change_log.concerns(settling.target(review_id))
-            review = await reviews.read(connection, review_id, visible)
-            item = await reviews.item(connection, review_id, item_id)
-            change_log.concerns(change_log.user_target(item.user_name))
-            decision = await _allowed(unit, review, item, self._people, now)
-            _require_open(review, now)
-            if item.outcome is not None:
-                raise Conflict(f"The assignment is {item.outcome}", rule="history")
-            until = given.get("until")
-            require_reason(given["reason"])
-            _require_until(given["decision"], until, item, review, now)
-            if until is not None:
-                await require_known(connection, WINDOWS)
-            origin = ORIGIN.get()
-            entry = None if origin is None else origin.request_id
-            values = {
-                "decision": given["decision"],
-                "until": until,
-                "decision_reason": given["reason"],
-                "reviewer_id": unit.caller.user_id,
-                "reviewer_name": unit.caller.user_name,
-                "decision_ids": [decision.id],
-                "decision_time": now,
-                "decision_entry": entry,
-            }
-            decided = settling.with_decision(item, values)
-            await settling.require_possible(connection, decided)
-            await reviews.change_items(connection, {item_id: values})
-            unit.changes += _told(review_id, f"item {item_id}: {decided.decision} ({decision.id})")
-            if review.apply == "at_once":
-                settled = await settling.settle(connection, self._notices, [decided], now, entry)
-                unit.refreshing |= settled.users
-                unit.changes += settled.changes
-                decided = settling.with_decision(decided, settled.items[item_id])
-        return Saved(decided)
+            review, now = await self._open(unit, review_id, visible)
+            decided = await self._decided(unit, review, item_id, given, now)
+            (saved,) = await self._save(unit, review, [decided], now)
+        return Saved(saved)
+
+    async def decide_all(
+        self,
+        write: Write,
+        review_id: int,
+        item_ids: Sequence[int],
+        given: Mapping[str, Any],
+        visible: Visible | None,
+    ) -> Saved[list[Item]]:
+        """Decide alike about many items, about all of them or none, by the rules of ``decide`` for each.
+
+        Raises ``RowsRefused`` with a fault for each refused item; ``row`` is its position, from 1.
+        """
+        if len({*item_ids}) < len(item_ids):
+            raise ValidationFailed(("itemIds", "Give each item once"))
+        faults: list[RowFault] = []
+        decided: list[Item] = []
+        async with self._units.of_rights(write, within=_WITHIN) as unit:
+            review, now = await self._open(unit, review_id, visible)
+            for row, item_id in enumerate(item_ids, 1):
+                try:
+                    decided.append(await self._decided(unit, review, item_id, given, now))
+                except (PermissionDenied, NotFound, Conflict) as refusal:
+                    denial = refusal if isinstance(refusal, PermissionDenied) else None
+                    field = f"itemIds[{row - 1}]"
+                    faults.append(RowFault(row, field, refusal.detail, refusal.code, denial))
+            if faults:
+                raise RowsRefused(faults)
+            saved = await self._save(unit, review, decided, now)
+        return Saved(saved)
+
+    async def _open(
+        self, unit: UnitOfWork, review_id: int, visible: Visible | None
+    ) -> tuple[Review, datetime]:
+        """Return a ``visible`` review for a decision, and the instant of the decision."""
+        unit.check.require_session("review")
+        change_log.concerns(settling.target(review_id))
+        return await reviews.read(unit.connection, review_id, visible), self.now()
+
+    async def _decided(
+        self, unit: UnitOfWork, review: Review, item_id: int, given: Mapping[str, Any], now: datetime
+    ) -> Item:
+        """Return an item with the ``given`` decision, if the caller may make it; raise the refusal else."""
+        item = await reviews.item(unit.connection, review.id, item_id)
+        change_log.concerns(change_log.user_target(item.user_name))
+        decision = await _allowed(unit, review, item, self._people, now)
+        _require_open(review, now)
+        if item.outcome is not None:
+            raise Conflict(f"The assignment is {item.outcome}", rule="history")
+        until = given.get("until")
+        require_reason(given["reason"])
+        _require_until(given["decision"], until, item, review, now)
+        if until is not None:
+            await require_known(unit.connection, WINDOWS)
+        origin = ORIGIN.get()
+        values = {
+            "decision": given["decision"],
+            "until": until,
+            "decision_reason": given["reason"],
+            "reviewer_id": unit.caller.user_id,
+            "reviewer_name": unit.caller.user_name,
+            "decision_ids": [decision.id],
+            "decision_time": now,
+            "decision_entry": None if origin is None else origin.request_id,
+        }
+        decided = settling.with_decision(item, values)
+        await settling.require_possible(unit.connection, decided)
+        return decided
+
+    async def _save(
+        self, unit: UnitOfWork, review: Review, decided: Sequence[Item], now: datetime
+    ) -> list[Item]:
+        """Store decisions, and apply them if the review does so at once; return the items."""
+        changed = {item.id: {name: getattr(item, name) for name in _DECISION} for item in decided}
+        await reviews.change_items(unit.connection, changed)
+        for item in decided:
+            ids = ", ".join(item.decision_ids or ())
+            unit.changes += _told(review.id, f"item {item.id}: {item.decision} ({ids})")
+        if review.apply != "at_once":
+            return [*decided]
+        entry = decided[0].decision_entry
+        settled = await settling.settle(unit.connection, self._notices, decided, now, entry)
+        unit.refreshing |= settled.users
+        unit.changes += settled.changes
+        return [settling.with_decision(item, settled.items[item.id]) for item in decided]
 
     async def same_persons(
         self, connection: Connection, review: Review, reviewer_id: int, user_ids: Collection[int]

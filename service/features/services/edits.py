@@ -166,4 +166,4 @@ SERVICES: Final = RecordEdits(
     delete,
     lambda given: f"service {given['name']} registered",
 )
-OPENINGS: Final = RecordEdits("opening", open_up, None, close, _opened, "rule {id} of public access")
+OPENINGS: Final = RecordEdits("opening", open_up, None, close, _opened)

@@ -82,7 +82,7 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
     )
     (third,) = [line for line in lines if line.startswith("| 3 | ")]
     assert third.endswith(
-        f"| admin | Buttons of resource {saved['id']} replaced by admin |"
+        "| admin | Buttons of resource GET /api/user/7 replaced by admin |"
         " `- p, resource, GET /api/user/7, @login`<br>`+ p, resource, GET /api/user/7, system:user:list` |"
     )
     assert " UTC | admin | " in third

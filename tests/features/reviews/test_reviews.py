@@ -412,3 +412,84 @@ async def test_the_job_closes_a_review_at_its_deadline(house: Inside) -> None:
         await asyncio.sleep(0.05)
     assert (shown["state"], shown["closedBy"]) == ("closed", None)
     assert "system:file:list" not in await heron.held()
+
+
+async def decide_all(
+    by: Inside | Member, review: Any, listed: list[Any], decision: str, dry_run: str = "", **body: Any
+) -> Answer:
+    sent = {"itemIds": [item["id"] for item in listed], "decision": decision, "reason": "Looked at them"}
+    return await by.ask("POST", f"{REVIEW}/{review['id']}/decision{dry_run}", sent | body)
+
+
+async def test_a_group_is_decided_by_one_request(house: Inside) -> None:
+    herons = [await member(house, f"heron-{number}", "system:file:list") for number in range(11)]
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, *herons)
+    listed = await items(house, review)
+
+    answer = await decide_all(kestrel, review, listed, "keep")
+
+    assert answer.status == 200, answer.body
+    decided = answer.json["data"]["items"]
+    assert [(item["id"], item["decision"]) for item in decided] == [(item["id"], "keep") for item in listed]
+    assert all(len(item["decisionIds"]) == 1 for item in decided)
+    assert [item["decision"] for item in await items(house, review)] == ["keep"] * 11
+
+
+async def test_a_group_is_revoked_at_once_after_its_dry_run(house: Inside) -> None:
+    herons = [await member(house, name, "system:file:list") for name in ("heron", "egret")]
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, *herons, apply="at_once")
+    listed = await items(house, review)
+
+    previewed = await decide_all(kestrel, review, listed, "revoke", "?dryRun=true")
+
+    assert previewed.status == 200, previewed.body
+    assert {each["roleCode"] for each in previewed.json["preview"]["loses"]} == {"heron", "egret"}
+    assert [await heron.held() for heron in herons] == [{"system:file:list"}] * 2
+    revoked = await decide_all(kestrel, review, listed, "revoke")
+    assert [item["outcome"] for item in revoked.json["data"]["items"]] == ["revoked"] * 2
+    assert [(await heron.ask("GET", "/api/file/list")).status for heron in herons] == [401, 401]
+    assert [await heron.held() for heron in herons] == [set(), set()]
+
+
+async def test_a_group_with_an_item_that_the_caller_may_not_decide_is_refused_as_a_whole(
+    house: Inside,
+) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review, other = await started(house, heron, kestrel), await started(house, heron)
+    listed = await items(house, review)
+    (foreign,) = await items(house, other)
+
+    refused = await decide_all(kestrel, review, [*listed, foreign], "keep")
+
+    assert refused.status == 422, refused.body
+    own = next(place for place, item in enumerate(listed) if item["userName"] == "kestrel")
+    faults = [(error["row"], error["field"], error["code"]) for error in refused.json["errors"]]
+    assert faults == [(own + 1, f"itemIds[{own}]", "permission_denied"), (3, "itemIds[2]", "not_found")]
+    assert {item["decision"] for item in await items(house, review)} == {None}
+    assert await items(house, other) == [foreign]
+
+
+async def test_an_item_is_given_once_and_what_is_wrong_with_the_decision_is_said_once(house: Inside) -> None:
+    heron, egret = [await member(house, name, "system:file:list") for name in ("heron", "egret")]
+    kestrel = await member(house, "kestrel", *DECIDES)
+    review = await started(house, heron, egret)
+    listed = await items(house, review)
+
+    answers = [
+        await decide_all(kestrel, review, [*listed, listed[0]], "keep"),
+        await decide_all(kestrel, review, listed, "shorten"),
+        await decide_all(kestrel, review, [], "keep"),
+    ]
+
+    assert [answer.status for answer in answers] == [422, 422, 422]
+    fields = [[error["field"] for error in answer.json["errors"]] for answer in answers]
+    assert fields == [["itemIds"], ["until"], ["itemIds"]]
+
+
+async def test_who_may_not_see_a_review_decides_about_no_group_in_it(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    review = await started(house, heron)
+    assert (await decide_all(heron, review, await items(house, review), "keep")).status == 404
