@@ -7,7 +7,7 @@ from typing import Any, Final
 from service.administration import change_log, resource_reach
 from service.administration.change_log import check_record, check_values
 from service.administration.role_edits import NO_BUTTON
-from service.administration.unit_of_work import UnitOfWork
+from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
 from service.kernel.origin import field_changes, values_change
@@ -22,14 +22,21 @@ Match = Callable[[Resource], None]
 """Raises ``PreconditionFailed`` if the resource has changed since the caller read it."""
 
 
+_BINDING: Final = "/api/resource/{id}/buttons"
+
+
 async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
-    """Register a resource with the given fields of ``ResourceValues``.
+    """Register a resource with the given fields of ``ResourceValues``, bound to the ``menu_ids`` of Buttons.
 
     Raises ``Conflict`` if another resource matches the same requests. Raises ``ValidationFailed`` for an
     unknown service, and for a path that resources of the service can't have.
     """
-    values = _settled(ResourceValues(**given))
+    fields = dict(given)
+    menu_ids = fields.pop("menu_ids", ())
+    values = _settled(ResourceValues(**fields))
     check_record(values)
+    if menu_ids:
+        unit.require_request("PUT", _BINDING, 0)  # the id comes with the resource
     router = await router_of(unit.connection, values.service)
     unit.check.require_service("create", router.name)
     route = _require_path(router, values)
@@ -39,8 +46,10 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
     unit.authorized()
     await resource_reach.require_free(unit.connection, router, route)
     saved = await resources.create(unit.connection, values)
-    fields = change_log.resource_fields(saved)
-    unit.changes += field_changes(change_log.resource_target(saved), {}, fields)
+    made = change_log.resource_fields(saved)
+    unit.changes += field_changes(change_log.resource_target(saved), {}, made)
+    if menu_ids:
+        await bind_buttons(unit, saved.id, Buttons(menu_ids), unconditionally)
     return saved
 
 

@@ -10,199 +10,73 @@ import * as features from "./features.js";
 /** The views of features, and the parts that they add to views. @type {(View | import("./types/view").Part)[]} */
 const ADDED = Object.values(features).flat();
 
-/** @type {View[]} */
-const OWN = [
-  { pattern: "/", load: () => import("./views/home.js") },
-  { pattern: "/account", load: () => import("./views/account.js") },
-  { pattern: "/account/devices", load: () => import("./views/devices.js") },
-  { pattern: "/account/notices", load: () => import("./views/notices.js") },
-  { pattern: "/account/sign-ins", load: () => import("./views/sign-ins.js") },
-  {
-    pattern: "/users",
-    load: () => import("./views/users.js"),
-    operation: "GET /api/user/list",
-  },
-  { pattern: "/users/new", load: () => import("./views/user-form.js"), operation: "POST /api/user" },
-  { pattern: "/users/{id}", load: () => import("./views/user.js"), operation: "GET /api/user/{id}" },
-  {
-    pattern: "/users/{id}/edit",
-    load: () => import("./views/user-form.js"),
-    operation: "PATCH /api/user/{id}",
-  },
-  {
-    pattern: "/users/{id}/roles",
-    load: () => import("./views/user.js"),
-    operation: "GET /api/user/{id}/roles",
-  },
-  {
-    pattern: "/users/{id}/access",
-    load: () => import("./views/user.js"),
-    operation: "GET /api/policy/what",
-  },
-  {
-    pattern: "/users/{id}/sessions",
-    load: () => import("./views/user.js"),
-    operation: "GET /api/online/list",
-  },
-  {
-    pattern: "/users/{id}/factors",
-    load: () => import("./views/user.js"),
-    operation: "GET /api/user/{id}/factors",
-  },
-  {
-    pattern: "/users/{id}/origins",
-    load: () => import("./views/user.js"),
-    operation: "GET /api/user/{id}/origins",
-  },
-  {
-    pattern: "/users/{id}/keys",
-    load: () => import("./views/user.js"),
-    operation: "GET /api/user/{id}/keys",
-  },
-  {
-    pattern: "/users/{id}/history",
-    load: () => import("./views/user.js"),
-    operation: "GET /api/operation-log/list",
-  },
-  {
-    pattern: "/roles",
-    load: () => import("./views/roles.js"),
-    operation: "GET /api/role/list",
-  },
-  { pattern: "/roles/new", load: () => import("./views/role-form.js"), operation: "POST /api/role" },
-  { pattern: "/roles/{id}", load: () => import("./views/role.js"), operation: "GET /api/role/{id}" },
-  {
-    pattern: "/roles/{id}/edit",
-    load: () => import("./views/role-form.js"),
-    operation: "PATCH /api/role/{id}",
-  },
-  {
-    pattern: "/roles/{id}/members",
-    load: () => import("./views/role.js"),
-    operation: "GET /api/user/list",
-  },
-  {
-    pattern: "/roles/{id}/access",
-    load: () => import("./views/role.js"),
-    operation: "GET /api/policy/what",
-  },
-  {
-    pattern: "/roles/{id}/asking",
-    load: () => import("./views/role.js"),
-    operation: "GET /api/role/{id}/request-rule",
-  },
-  {
-    pattern: "/roles/{id}/history",
-    load: () => import("./views/role.js"),
-    operation: "GET /api/operation-log/list",
-  },
-  {
-    pattern: "/menus",
-    load: () => import("./views/menus.js"),
-    operation: "GET /api/menu/list",
-  },
-  { pattern: "/menus/new", load: () => import("./views/menu-form.js"), operation: "POST /api/menu" },
-  { pattern: "/menus/{id}", load: () => import("./views/menus.js"), operation: "GET /api/menu/{id}" },
-  {
-    pattern: "/menus/{id}/history",
-    load: () => import("./views/menus.js"),
-    operation: "GET /api/operation-log/list",
-  },
-  {
-    pattern: "/menus/{id}/edit",
-    load: () => import("./views/menu-form.js"),
-    operation: "PATCH /api/menu/{id}",
-  },
-  {
-    pattern: "/files",
-    load: () => import("./views/files.js"),
-    operation: "GET /api/file/list",
-  },
-  {
-    pattern: "/online",
-    load: () => import("./views/online.js"),
-    operation: "GET /api/online/list",
-  },
-  {
-    pattern: "/logs/operations",
-    operation: "GET /api/operation-log/list",
-    load: () => import("./views/operations.js"),
-  },
-  {
-    pattern: "/logs/operations/{id}",
-    operation: "GET /api/operation-log/{id}",
-    load: () => import("./views/operation.js"),
-  },
-  {
-    pattern: "/logs/logins",
-    operation: "GET /api/login-log/list",
-    load: () => import("./views/login-log.js"),
-  },
-  {
-    pattern: "/activity",
-    load: () => import("./views/activity.js"),
-    operation: "GET /api/system/activity",
-  },
-  { pattern: "/mails", load: () => import("./views/mails.js"), operation: "GET /api/mail/list" },
-  { pattern: "/jobs", load: () => import("./views/jobs.js"), operation: "GET /api/jobs" },
-  {
-    pattern: "/resources",
-    load: () => import("./views/resources.js"),
-    operation: "GET /api/resource/list",
-  },
-  {
-    pattern: "/resources/new",
-    load: () => import("./views/resource-form.js"),
-    operation: "POST /api/resource",
-  },
-  {
-    pattern: "/resources/register",
-    load: () => import("./views/resource-register.js"),
-    operation: "POST /api/resource",
-  },
-  {
-    pattern: "/resources/import",
-    load: () => import("./views/resource-import.js"),
-    operation: "POST /api/resource",
-  },
-  {
-    pattern: "/resources/{id}",
-    load: () => import("./views/resource.js"),
-    operation: "GET /api/resource/{id}",
-  },
-  {
-    pattern: "/resources/{id}/edit",
-    load: () => import("./views/resource-form.js"),
-    operation: "PATCH /api/resource/{id}",
-  },
-  {
-    pattern: "/resources/{id}/history",
-    load: () => import("./views/resource.js"),
-    operation: "GET /api/operation-log/list",
-  },
-  {
-    pattern: "/services",
-    load: () => import("./views/services.js"),
-    operation: "GET /api/service/list",
-  },
-  { pattern: "/services/new", load: () => import("./views/service-form.js"), operation: "POST /api/service" },
-  { pattern: "/services/{id}", load: () => import("./views/service.js"), operation: "GET /api/service/{id}" },
-  {
-    pattern: "/services/{id}/edit",
-    load: () => import("./views/service-form.js"),
-    operation: "PATCH /api/service/{id}",
-  },
-  {
-    pattern: "/services/{id}/history",
-    load: () => import("./views/service.js"),
-    operation: "GET /api/operation-log/list",
-  },
-  {
-    pattern: "/policy",
-    load: () => import("./views/policy.js"),
-    operation: "GET /api/policy",
-  },
-];
+const users = () => import("./views/users.js");
+const userForm = () => import("./views/user-form.js");
+const user = () => import("./views/user.js");
+const roleForm = () => import("./views/role-form.js");
+const role = () => import("./views/role.js");
+const menus = () => import("./views/menus.js");
+const menuForm = () => import("./views/menu-form.js");
+const resourceForm = () => import("./views/resource-form.js");
+const resource = () => import("./views/resource.js");
+const serviceForm = () => import("./views/service-form.js");
+const service = () => import("./views/service.js");
+
+/** The views of the core: path, file, and the operation that their readers may call. */
+const OWN = /** @type {[pattern: string, load: View["load"], operation?: string][]} */ ([
+  ["/", () => import("./views/home.js")],
+  ["/account", () => import("./views/account.js")],
+  ["/account/devices", () => import("./views/devices.js")],
+  ["/account/notices", () => import("./views/notices.js")],
+  ["/account/sign-ins", () => import("./views/sign-ins.js")],
+  ["/users", users, "GET /api/user/list"],
+  ["/users/new", userForm, "POST /api/user"],
+  ["/users/{id}", user, "GET /api/user/{id}"],
+  ["/users/{id}/edit", userForm, "PATCH /api/user/{id}"],
+  ["/users/{id}/roles", user, "GET /api/user/{id}/roles"],
+  ["/users/{id}/access", user, "GET /api/policy/what"],
+  ["/users/{id}/sessions", user, "GET /api/online/list"],
+  ["/users/{id}/factors", user, "GET /api/user/{id}/factors"],
+  ["/users/{id}/origins", user, "GET /api/user/{id}/origins"],
+  ["/users/{id}/keys", user, "GET /api/user/{id}/keys"],
+  ["/users/{id}/history", user, "GET /api/operation-log/list"],
+  ["/service-accounts", users, "GET /api/user/list"],
+  ["/service-accounts/new", userForm, "POST /api/user"],
+  ["/roles", () => import("./views/roles.js"), "GET /api/role/list"],
+  ["/roles/new", roleForm, "POST /api/role"],
+  ["/roles/{id}", role, "GET /api/role/{id}"],
+  ["/roles/{id}/edit", roleForm, "PATCH /api/role/{id}"],
+  ["/roles/{id}/members", role, "GET /api/user/list"],
+  ["/roles/{id}/access", role, "GET /api/policy/what"],
+  ["/roles/{id}/asking", role, "GET /api/role/{id}/request-rule"],
+  ["/roles/{id}/history", role, "GET /api/operation-log/list"],
+  ["/menus", menus, "GET /api/menu/list"],
+  ["/menus/new", menuForm, "POST /api/menu"],
+  ["/menus/{id}", menus, "GET /api/menu/{id}"],
+  ["/menus/{id}/history", menus, "GET /api/operation-log/list"],
+  ["/menus/{id}/edit", menuForm, "PATCH /api/menu/{id}"],
+  ["/files", () => import("./views/files.js"), "GET /api/file/list"],
+  ["/online", () => import("./views/online.js"), "GET /api/online/list"],
+  ["/logs/operations", () => import("./views/operations.js"), "GET /api/operation-log/list"],
+  ["/logs/operations/{id}", () => import("./views/operation.js"), "GET /api/operation-log/{id}"],
+  ["/logs/logins", () => import("./views/login-log.js"), "GET /api/login-log/list"],
+  ["/activity", () => import("./views/activity.js"), "GET /api/system/activity"],
+  ["/mails", () => import("./views/mails.js"), "GET /api/mail/list"],
+  ["/jobs", () => import("./views/jobs.js"), "GET /api/jobs"],
+  ["/resources", () => import("./views/resources.js"), "GET /api/resource/list"],
+  ["/resources/new", resourceForm, "POST /api/resource"],
+  ["/resources/register", () => import("./views/resource-register.js"), "POST /api/resource"],
+  ["/resources/import", () => import("./views/resource-import.js"), "POST /api/resource"],
+  ["/resources/{id}", resource, "GET /api/resource/{id}"],
+  ["/resources/{id}/edit", resourceForm, "PATCH /api/resource/{id}"],
+  ["/resources/{id}/history", resource, "GET /api/operation-log/list"],
+  ["/services", () => import("./views/services.js"), "GET /api/service/list"],
+  ["/services/new", serviceForm, "POST /api/service"],
+  ["/services/{id}", service, "GET /api/service/{id}"],
+  ["/services/{id}/edit", serviceForm, "PATCH /api/service/{id}"],
+  ["/services/{id}/history", service, "GET /api/operation-log/list"],
+  ["/policy", () => import("./views/policy.js"), "GET /api/policy"],
+]).map(([pattern, load, operation]) => ({ pattern, load, operation }));
 
 /** @type {View[]} */
 export const VIEWS = [...ADDED.filter((each) => "pattern" in each), ...OWN].map((view) => ({

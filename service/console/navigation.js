@@ -3,6 +3,7 @@
  * The navigation of the console. An entry is shown to those who may see the view that its path leads to. Views of
  * features bring entries of their own.
  */
+import { h, icon } from "./core/dom.js";
 import { ENTRIES as T, FRAME, GROUPS } from "./strings/frame.js";
 
 /** The path of the entry that says how many findings there are. */
@@ -19,6 +20,7 @@ const GROUPED = [
     GROUPS.access,
     [
       ["/users", T.users, "user"],
+      ["/service-accounts", T.serviceAccounts, "bot"],
       ["/roles", T.roles, "shield"],
       ["/assignments", T.assignments, "clock"],
       [REQUESTS, T.requests, "check"],
@@ -90,3 +92,51 @@ export const OWN = [
   ["/account/devices", FRAME.devices, "device"],
   ["/account/sign-ins", FRAME.logins, "log-in"],
 ];
+
+/** Pages of the guide by the addresses of views; a page also serves the addresses below. */
+const PAGES_OF_GUIDE = /** @type {Record<string, string>} */ ({
+  "/": "guides/console.html#find-your-way",
+  "/access-requests": "guides/asking-for-access.html",
+  "/account": "guides/second-factors.html",
+  "/activity": "guides/console.html#audit-log-and-sign-ins",
+  "/assignments": "guides/access-for-a-time.html",
+  "/directories": "guides/provision-from-a-directory.html",
+  "/doctor": "guides/check-health.html",
+  "/files": "guides/upload-and-share-a-file.html",
+  "/jobs": "guides/operating.html",
+  "/logs": "guides/console.html#audit-log-and-sign-ins",
+  "/mails": "guides/mail.html",
+  "/menus": "guides/add-a-permission.html",
+  "/online": "guides/console.html#sessions-and-api-keys",
+  "/policy": "guides/console.html#policy",
+  "/policy/revisions": "guides/review-a-change.html",
+  "/resources": "guides/add-endpoints.html",
+  "/reviews": "guides/reviewing.html",
+  "/roles": "guides/console.html#roles",
+  "/roles/import": "guides/tables.html",
+  "/service-accounts": "reference/service-accounts.html",
+  "/services": "guides/guard-a-service.html",
+  "/users": "guides/console.html#users",
+  "/users/import": "guides/tables.html",
+});
+
+/** Return the link to the guide of the view with an address; null where no guide is installed. @param {string} path */
+export function guideTo(path) {
+  const { guide } = document.documentElement.dataset;
+  const [place] = Object.keys(PAGES_OF_GUIDE)
+    .filter((each) => path === each || (each !== "/" && path.startsWith(`${each}/`)))
+    .sort((a, b) => b.length - a.length);
+  if (!guide || !place) return null;
+  return h(
+    "a",
+    {
+      class: "button square quiet",
+      href: `${guide}/${PAGES_OF_GUIDE[place]}`,
+      target: "_blank",
+      rel: "noopener",
+      "aria-label": FRAME.guideHere,
+      title: FRAME.guideHere,
+    },
+    icon("help"),
+  );
+}

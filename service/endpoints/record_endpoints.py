@@ -63,14 +63,16 @@ class RecordKind:
     """A kind of records: its methods make the responders of endpoints, each from what differs.
 
     ``noun`` is its name in paths and in the operation log. ``shown`` is what a read answers, and names the
-    operations; ``saved`` is what a write answers that publishes a policy revision, None where none does.
-    ``page`` and ``read`` read stored records, ``matching`` is the filter of ``page``. ``given`` reads the
+    operations. ``listed`` is what a list answers of each record, if that is more. ``saved`` is what a write
+    answers that publishes a policy revision, None where none does. ``page`` and ``read`` read stored records,
+    ``matching`` is the filter of ``page``. ``given`` reads the
     fields from a body. A record without a version has no tag. ``service_of`` returns the service that a
     record belongs to: then callers see only records of those that they may administer.
     """
 
     noun: str
     shown: type[Schema]
+    listed: type[Schema] | None = None
     saved: type[Schema] | None = None
     page: Callable[..., Awaitable[Found]]
     read: Callable[[Connection, int], Awaitable[Any]]
@@ -90,9 +92,10 @@ class RecordKind:
                 page = await self.page(
                     connection, requested, page=query.page, size=query.size, sort=query.sort
                 )
-            return page_answer(query, page, self.shown)
+            return page_answer(query, page, listed)
 
-        answer: Any = Page[self.shown]  # type: ignore[name-defined]  # it is known at run time
+        listed = self.listed or self.shown
+        answer: Any = Page[listed]  # type: ignore[valid-type]  # it is known at run time
         return described(on_get, f"list{self.name}s", summary, *codes, answer=answer, query=query)
 
     def reads(self, summary: str, *codes: str, shows_more: bool = False) -> Responder:

@@ -10,6 +10,7 @@ from service.administration.changes import Changes
 from service.authz.engine.paths import registered_fault
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import ValidationFailed
+from service.kernel.codes import MOST_LINKED
 from service.kernel.value_rules import Method, ServiceName
 from service.records import resources
 from service.web.messages import record_schemas
@@ -36,6 +37,13 @@ class SavedResource(Resource, kw_only=True):
     policy_revision: Revision
 
 
+OpeningButtons = Annotated[
+    list[Id],
+    Meta(max_length=MOST_LINKED, examples=[[13]]),
+    Meta(description="The Buttons to bind. Each of them gives access to the resource."),
+]
+
+
 @record_schemas.body_of(resources.ResourceValues)
 class ResourceBody(Schema):
     """The values of a resource."""
@@ -45,6 +53,7 @@ class NewResource(ResourceBody, kw_only=True):
     """A new resource, enabled by default, of this service (`portcullis`) or of another one for good."""
 
     service: ServiceName | UnsetType = UNSET
+    menu_ids: OpeningButtons | UnsetType = UNSET
 
 
 @record_schemas.replacement_of(ResourceBody)
@@ -107,7 +116,8 @@ class Resources(RecordEndpoint[Changes], at="/api/resource"):
 
         The bindings of the resource decide from then on. A resource without bindings is open to every
         logged-in user. In another service it is closed, until public access is given. To take requests from a
-        more general resource, callers must hold one of its codes.
+        more general resource, callers must hold one of its codes. `menuIds` also requires the permission to
+        bind Buttons, and the codes of these Buttons.
         """,
         "system:resource:create",
         "system:service:resources",

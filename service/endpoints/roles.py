@@ -35,6 +35,19 @@ class Role(Schema):
     role_code: Annotated[str, Meta(examples=["auditor"])]
 
 
+class ListedRole(Role, kw_only=True):
+    """A role, the number of its users, and the number of Buttons that it gives."""
+
+    user_count: Annotated[
+        int,
+        Meta(ge=0, examples=[12]),
+        Meta(description="Users who have the role, or will from a later time."),
+    ]
+    permission_count: Annotated[
+        int, Meta(ge=0, examples=[7]), Meta(description="Buttons of the role, enabled or not.")
+    ]
+
+
 Permission = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])]
 MenuIds = Annotated[
     list[Id],
@@ -99,7 +112,14 @@ class RoleQuery(PageQuery):
     sort: Annotated[str, sort_keys("RoleSort", roles.SORTS)] = "id"
 
 
-ROLE: Final = RecordKind(noun="role", shown=Role, page=roles.page, read=roles.read, matching=roles.RoleFilter)
+ROLE: Final = RecordKind(
+    noun="role",
+    shown=Role,
+    listed=ListedRole,
+    page=roles.counted_page,
+    read=roles.read,
+    matching=roles.RoleFilter,
+)
 
 
 class RoleList(RecordEndpoint[Changes], at="/api/role/list"):

@@ -47,12 +47,12 @@ _PAGES: Final = (
     ("resource", "Resources", "link"),
     ("service", "Services", "server"),
     ("policy", "Policy", "scale"),
-    ("online", "Online users", "activity"),
-    ("operation-log", "Operation log", "list"),
-    ("login-log", "Login log", "log-in"),
+    ("online", "Sessions", "activity"),
+    ("operation-log", "Audit log", "list"),
+    ("login-log", "Sign-ins", "log-in"),
     ("file", "Files", "file"),
     ("job", "Jobs", "clock"),
-    ("doctor", "Doctor", "stethoscope"),
+    ("doctor", "System health", "stethoscope"),
     ("activity", "Activity", "activity"),
 )
 """The name, the title and the icon of each page of the trunk, in the order of the menu."""

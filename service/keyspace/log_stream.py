@@ -9,8 +9,8 @@ from service.errors import Unavailable
 from service.keyspace import keys
 from service.keyspace.scripts import OfLogs, Scripts
 
-ACTIVITY_HOURS: Final = 168
-"""Hours of which counts are kept: seven days; ``scripts/log_common.lua`` has the same number."""
+ACTIVITY_HOURS: Final = 2160
+"""Hours of which counts are kept: 90 days; ``scripts/log_common.lua`` has the same number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,24 @@ Callers that change one hold ``role_rights.lock``, so that what they have checke
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
-from sqlalchemy import ARRAY, BigInteger, String, any_, bindparam, exists, func, insert, literal, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Select,
+    String,
+    any_,
+    bindparam,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+)
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -21,7 +33,7 @@ from service.kernel.text import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, MAX_DURATION, bounds_of, one_line, whole
 from service.records.assignments import instant, not_ended
 from service.records.database.filters import any_of, contains, equals, whether
-from service.records.database.paging import RecordList, sorts_of
+from service.records.database.paging import Page, RecordList, sorts_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
 from service.records.schema.rights import menu, role, role_menu, user, user_role
 
@@ -70,6 +82,14 @@ class Role(RoleValues):
     updated_by: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRole(Role):
+    """A role in a list, with the number of its users and of the Buttons that it gives."""
+
+    user_count: int
+    permission_count: int
+
+
 class GivenMenu(Struct, frozen=True):
     """A menu of a role; ``auth_mark`` is the code of a Button, enabled or not, and None for a Menu."""
 
@@ -113,6 +133,43 @@ _LIST: Final = RecordList[Role, RoleFilter]("role", ROLE, ROLE.select, SORTS)
 page = _LIST.page
 read = _LIST.read
 every = _LIST.every
+
+
+async def counted_page(
+    connection: AsyncConnection, filters: RoleFilter, *, page: int, size: int, sort: str | None
+) -> Page[ListedRole]:
+    """Return page ``page`` (from 1) of the matching roles with their counts; ValidationFailed as ``page``."""
+    listed = await _LIST.page(connection, filters, page=page, size=size, sort=sort)
+    ids = [item.id for item in listed.items]
+    users = await _counts(connection, _USERS_BY_ROLE.where(user_role.c.role_id.in_(ids)))
+    permissions = await _counts(connection, _BUTTONS_BY_ROLE.where(role_menu.c.role_id.in_(ids)))
+    counted = (
+        ListedRole(
+            **{field.name: getattr(item, field.name) for field in fields(Role)},
+            user_count=users.get(item.id, 0),
+            permission_count=permissions.get(item.id, 0),
+        )
+        for item in listed.items
+    )
+    return Page(tuple(counted), listed.total)
+
+
+_USERS_BY_ROLE: Final = (
+    select(user_role.c.role_id, func.count(user_role.c.user_id.distinct()))
+    .where(not_ended(instant(None)))
+    .group_by(user_role.c.role_id)
+)
+_BUTTONS_BY_ROLE: Final = (
+    select(role_menu.c.role_id, func.count())
+    .join(menu, menu.c.id == role_menu.c.menu_id)
+    .where(menu.c.menu_type == "Button")
+    .group_by(role_menu.c.role_id)
+)
+
+
+async def _counts(connection: AsyncConnection, statement: Select[tuple[int, int]]) -> dict[int, int]:
+    """Return the numbers of a statement by id."""
+    return {row[0]: row[1] for row in await connection.execute(statement)}
 
 
 async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:

@@ -45,7 +45,7 @@ def test_a_user_gets_a_role_and_loses_it_on_the_page_of_the_role(visit: Visit, h
     press(button(page, "Add a user"))
     page.get_by_label("Name, email or phone").last.fill("hawfinch")
     press(button(page.get_by_role("dialog"), "hawfinch"))
-    preview = page.get_by_role("dialog", name="Give hawfinch the role crossbill?")
+    preview = page.get_by_role("dialog", name="Assign the role crossbill to hawfinch?")
     expect(preview).to_contain_text("Gain access")
     press(button(preview, "Add a user"))
     expect(page.get_by_role("row")).to_have_count(3)

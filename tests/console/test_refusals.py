@@ -109,7 +109,7 @@ def test_an_edit_by_somebody_else_is_merged(visit: Visit, house: House) -> None:
     edit = {"nickName": "Theirs", "email": "theirs@example.org"}
     assert house.api.patch(f"/api/user/{number}", json=edit).status_code == 200
     shown = saving(visit)
-    expect(shown).to_contain_text("Changed by admin meanwhile")
+    expect(shown).to_contain_text("Changed by admin in the meantime")
     expect(shown).to_contain_text("theirs@example.org")
     expect(visit.page.get_by_label("Email")).to_have_value("theirs@example.org")
     expect(visit.page.get_by_label("Name", exact=True)).to_have_value("Mine")

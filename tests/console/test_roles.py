@@ -158,7 +158,7 @@ def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: Hou
     theirs = {"permissions": ["system:user:list", "system:menu:list", "dunlin:ring"]}
     assert house.api.put(f"/api/role/{role_id}/permissions", json=theirs).status_code == 200
     button(page, "Preview and save").click()
-    expect(page.get_by_role("alert")).to_contain_text("Changed by admin meanwhile")
+    expect(page.get_by_role("alert")).to_contain_text("Changed by admin in the meantime")
     for code in ("system:menu:list", "dunlin:ring"):
         expect(page.get_by_role("alert")).to_contain_text(code)
     button(page, "Preview and save").click()

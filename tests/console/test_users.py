@@ -72,6 +72,7 @@ def test_an_account_is_made_kept_out_let_in_again_and_deleted(visit: Visit, hous
     headed(page, "New user")
     page.get_by_label("User name").fill("bluethroat")
     page.get_by_role("textbox", name="Name", exact=True).fill("Bluethroat")
+    page.get_by_role("radio", name="Set a password now").check()
     page.locator("input[type=password]").fill("1234")
     page.get_by_role("checkbox", name="Auditor").check()
     button(page, "Create").click()
@@ -109,7 +110,7 @@ def test_an_account_is_made_kept_out_let_in_again_and_deleted(visit: Visit, hous
     assert stored(house, "bluethroat")["ban"] is None
 
     act(page, "Delete")
-    expect(page.get_by_role("dialog")).to_contain_text("The account bluethroat is deleted")
+    expect(page.get_by_role("dialog")).to_contain_text("The account bluethroat and its roles are deleted")
     button(page, "Delete this user").click()
     headed(page, "Users")
     assert house.api.get("/api/user/list?userName=bluethroat").json()["data"]["total"] == 0
@@ -184,7 +185,7 @@ def test_an_edit_that_meets_the_edit_of_another_is_merged(visit: Visit, house: H
     name.fill("Mine")
     page.get_by_label("Email").fill("knot@example.org")
     button(page, "Save").click()
-    expect(page.get_by_role("alert")).to_contain_text("Changed by admin meanwhile")
+    expect(page.get_by_role("alert")).to_contain_text("Changed by admin in the meantime")
     expect(page.get_by_role("alert")).to_contain_text("Ringers")
     expect(page.get_by_label("Phone")).to_have_value("+49 30 1234567")
     visit.axe()

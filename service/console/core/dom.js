@@ -234,6 +234,7 @@ export const unsaved = new Set();
 const PATHS = {
   home: "M4 11l8-7 8 7v9h-5v-6H9v6H4z",
   user: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-4 4-6 8-6s8 2 8 6",
+  bot: "M5 9h14v10H5zM12 5v4M9 13h.01M15 13h.01M9.5 16h5",
   shield: "M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6z",
   menu: "M4 6h16M4 12h16M4 18h16",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",

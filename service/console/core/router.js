@@ -3,7 +3,7 @@
  * Shows the view of the address. Addresses are fragments, such as `#/users/17?tab=roles`, so that every view and filter
  * has a deep link and the server needs no routes.
  */
-import { navigationOf, OWN } from "../navigation.js";
+import { guideTo, navigationOf, OWN } from "../navigation.js";
 import { FRAME } from "../strings/frame.js";
 import { titleOf, trouble } from "../parts/trouble.js";
 import { Problem } from "../client/portcullis.js";
@@ -218,7 +218,12 @@ async function show({ same = false, back = false } = {}) {
     "div",
     { class: "page", dataset: { path } },
     made.above,
-    h("div", { class: "head" }, h("div", { class: "titled" }, made.heading, made.state), made.actions),
+    h(
+      "div",
+      { class: "head" },
+      h("div", { class: "titled" }, made.heading, guideTo(path), made.state),
+      made.actions,
+    ),
     made.body,
   );
   made.body.setAttribute("aria-busy", "true");

@@ -42,6 +42,7 @@ export async function access(page, subject, asker = subject) {
     choice,
     listing(page, {
       caption: T.whatCaption,
+      file: "effective-access",
       size: ROWS,
       filters: [
         { name: "needs", label: T.through, type: "select", options: Object.entries(through) },

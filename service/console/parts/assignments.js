@@ -1,11 +1,12 @@
 // @ts-check
 /** The roles of a user as assignments: from when until when, why, and who has decided. Given, changed and ended. */
-import { badge, button, empty, h } from "../core/dom.js";
+import { badge, button, definition, empty, h } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { ASSIGNMENTS as T } from "../strings/assignments.js";
 import { ORIGINS } from "../strings/providers.js";
 import { ask, dialog, tell } from "./dialog.js";
 import { merging } from "./form.js";
+import { ending } from "./lasting.js";
 import { agreed, attempt, previewed, undoing } from "./preview.js";
 import { roleCodes } from "./suggestions.js";
 import { listing } from "./table.js";
@@ -43,7 +44,7 @@ export function assignments(page, user) {
     columns: [
       { title: T.role, cell: ({ roleCode: code }) => code },
       { title: T.from, cell: (item) => [begun(item), " ", h("small", null, decided(item, !item.from))] },
-      { title: T.until, cell: ending },
+      { title: T.until, cell: endOf },
       { title: T.reason, cell: ({ reason }) => reason },
     ],
     row: ({ roleId, how }) => (!how && page.may("GET /api/role/{id}") ? `/roles/${roleId}` : null),
@@ -82,7 +83,7 @@ export function begun({ from, createTime }) {
 }
 
 /** Return until when, and what is unusual about it. @param {Shown} assignment */
-export function ending({ from, until, how, endTime, endedBy }) {
+export function endOf({ from, until, how, endTime, endedBy }) {
   if (how) return [time(endTime), " ", badge(T.how[how]), endedBy && [" ", h("small", null, T.by(endedBy))]];
   const now = Date.now();
   return [
@@ -119,16 +120,25 @@ export function assign(page, user, role) {
   return attempt(T.assignTitle(user.userName), async () => {
     const path = { id: user.id };
     const roles = role ? [role] : page.may("GET /api/role/list") ? await allRoles(page) : null;
+    /** @type {Role | undefined} */ let chosen = role;
+    const choose = (/** @type {Role | undefined} */ given) => {
+      chosen = given;
+    };
     /** @type {any} */ let done;
     await ask({
       title: T.assignTitle(user.userName),
       confirm: T.preview,
-      extra: [roles ? roleChoice(roles, role) : roleCode(page), ...windowFields()],
-      act: async (body, { key }) => {
+      extra: [
+        roles ? roleChoice(roles, role, choose) : roleCode(page),
+        ...windowFields({}, () => chosen?.maxDuration),
+      ],
+      act: async (body, { key, box }) => {
         const code = body.roleCode ?? roles?.find(({ id }) => id === body.roleId)?.roleCode;
         done = await agreed({
+          box,
           title: T.confirmTitle(code, user.userName),
           text: body.from && T.later,
+          more: () => windowOf(body),
           confirm: T.assign,
           write: (dryRun) => page.call("POST", ALL, { path, body, key, dryRun }),
         });
@@ -145,9 +155,10 @@ export function assign(page, user, role) {
 /**
  * Return the field that chooses a role, and says what that role demands of its assignments.
  * @param {Role[]} roles
- * @param {Role} [role]
+ * @param {Role | undefined} role
+ * @param {(role: Role | undefined) => void} choose
  */
-function roleChoice(roles, role) {
+function roleChoice(roles, role, choose) {
   const options = /** @type {[number | null, string][]} */ (
     roles.map(({ id, roleName, roleCode: code }) => [id, `${roleName} (${code})`])
   );
@@ -162,7 +173,9 @@ function roleChoice(roles, role) {
       const note = h("p", { class: "help", "aria-live": "polite" });
       const say = () => {
         const [id] = (role ? options : [[null], ...options])[Number(select.value)];
-        note.textContent = demands(roles.find((each) => each.id === id));
+        const given = roles.find((each) => each.id === id);
+        note.textContent = demands(given);
+        choose(given);
       };
       select.addEventListener("change", say);
       say();
@@ -177,7 +190,7 @@ function roleCode(page) {
     name: "roleCode",
     label: T.role,
     required: true,
-    attributes: { spellcheck: "false", autocapitalize: "none" },
+    code: true,
     wrap: roleCodes(page),
   };
 }
@@ -189,20 +202,41 @@ export function demands(role) {
     .join(" ");
 }
 
-/** @param {{from?: string | null, until?: string | null, reason?: string | null}} [values] */
-function windowFields({ from, until, reason } = {}) {
+/**
+ * @param {{from?: string | null, until?: string | null, reason?: string | null}} values
+ * @param {() => number | null | undefined} longest Returns how many seconds the role lasts at most.
+ * @returns {import("./form.js").Field[]}
+ */
+function windowFields({ from, until, reason }, longest) {
   return [
     { name: "from", label: T.from, type: "datetime", value: from, help: T.fromHelp },
-    { name: "until", label: T.until, type: "datetime", value: until, help: T.untilHelp },
+    {
+      name: "until",
+      label: T.until,
+      type: "datetime",
+      value: until,
+      help: T.untilHelp,
+      wrap: (input) => ending(input, longest),
+    },
     {
       name: "reason",
       label: T.reason,
       type: "textarea",
       value: reason,
       help: T.reasonHelp,
-      attributes: { maxlength: 500, rows: "2" },
+      most: 500,
+      attributes: { rows: "2" },
     },
   ];
+}
+
+/** Return from when until when a role is given, and why, for a preview. @param {Record<string, any>} values */
+function windowOf({ from, until, reason }) {
+  return definition([
+    [T.from, time(from)],
+    [T.until, coming(until) ?? T.noEnd],
+    [T.reason, reason],
+  ]);
 }
 
 /** @param {Page} page @param {Holder} user @param {Assignment} assignment */
@@ -221,7 +255,7 @@ function change(page, user, { id: assignmentId, roleCode: code }) {
       pick: picked,
       form: (assignment) => ({
         subject: () => T.subject(code),
-        fields: windowFields(assignment),
+        fields: windowFields(assignment, () => null),
         submit: T.preview,
         cancel: () => close(),
         quiet: true,
@@ -233,7 +267,9 @@ function change(page, user, { id: assignmentId, roleCode: code }) {
         );
         if (!Object.keys(body).length) return;
         await agreed({
+          box: shown,
           title: T.saveTitle(code, user.userName),
+          more: () => windowOf(values),
           confirm: ACTION.save,
           write: (dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun }),
         });

@@ -24,7 +24,7 @@ export async function ban(page, loginId, name) {
     danger: true,
     extra: [
       { name: "seconds", label: T.lasts, type: "select", required: true, value: DAY, options: T.times },
-      { name: "reason", label: T.reason, help: T.reasonHelp, attributes: { maxlength: 200 } },
+      { name: "reason", label: T.reason, help: T.reasonHelp, most: 200 },
     ],
     act: ({ seconds, reason }) =>
       page.call("POST", BAN, { path, body: { seconds: seconds || null, reason: reason ?? "" } }),

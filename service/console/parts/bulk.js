@@ -19,7 +19,7 @@ const SESSIONS = "/api/user/bulk/end-sessions";
  * @param {Page} page
  * @returns {{
  *   element: HTMLElement,
- *   choose: (ids: Set<number>) => void,
+ *   choose: Selection["choose"],
  *   key: (user: import("./users.js").User) => number | null,
  * } | null}
  */
@@ -44,7 +44,7 @@ export function bulkBar(page) {
       selection.names.set(id, userName);
       return id === page.me.id ? null : id;
     },
-    choose: (chosen) => selection.choose(chosen),
+    choose: selection.choose.bind(selection),
   };
 }
 
@@ -69,29 +69,23 @@ function changeRole(selection, action) {
   const title = (gives ? BULK.giveTitle : BULK.takeTitle)(BULK.users(ids.length));
   return attempt(title, async () => {
     const roles = await allRoles(page);
-    const order = await ask({
+    const options = roles.map(({ id, roleName }) => [id, roleName]);
+    await ask({
       title,
       confirm: BULK.preview,
-      extra: [
-        {
-          name: "roleId",
-          label: USERS.role,
-          type: "select",
-          required: true,
-          options: roles.map(({ id, roleName }) => [String(id), roleName]),
-        },
-      ],
-    });
-    if (!order) return;
-    const body = { ids, roleId: Number(order.roleId), action };
-    const name = roles.find(({ id }) => id === body.roleId)?.roleName ?? order.roleId;
-    await selection.act({
-      counts: BULK.counts,
-      title,
-      confirm: gives ? BULK.giveRole : BULK.takeRole,
-      done: (n) => (gives ? BULK.given : BULK.taken)(n, name),
-      danger: !gives,
-      write: (dryRun) => page.call("POST", ROLE, { body, dryRun }),
+      extra: [{ name: "roleId", label: USERS.role, type: "select", required: true, options }],
+      act: ({ roleId }, { box }) => {
+        const name = roles.find(({ id }) => id === roleId)?.roleName ?? "";
+        return selection.done({
+          box,
+          counts: BULK.counts,
+          title,
+          confirm: gives ? BULK.giveRole : BULK.takeRole,
+          done: (n) => (gives ? BULK.given : BULK.taken)(n, name),
+          danger: !gives,
+          write: (dryRun) => page.call("POST", ROLE, { body: { ids, roleId, action }, dryRun }),
+        });
+      },
     });
   });
 }

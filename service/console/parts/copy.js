@@ -4,18 +4,25 @@ import { button, h } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { tell } from "./dialog.js";
 
+/**
+ * Copy a text. Without a secure context the reader copies: from its element, or from the message.
+ * @param {string} text @param {Node} [shown]
+ */
+export async function copyText(text, shown) {
+  try {
+    await navigator.clipboard.writeText(text);
+    tell(ACTION.copiedOne(text));
+  } catch {
+    if (shown) getSelection()?.selectAllChildren(shown);
+    else tell(text);
+  }
+}
+
 /** Return a code, and what copies it; null for none. @param {string | null | undefined} text */
 export function copyable(text) {
   if (!text) return null;
   const code = h("code", null, text);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      tell(ACTION.copiedOne(text));
-    } catch {
-      getSelection()?.selectAllChildren(code); // without a secure context, the reader copies
-    }
-  };
+  const copy = () => copyText(text, code);
   return h(
     "span",
     { class: "copyable" },

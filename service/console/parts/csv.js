@@ -1,8 +1,8 @@
 // @ts-check
-/** Tables as files of comma-separated values. */
+/** Tables as files of comma-separated values (RFC 4180). */
 
 /**
- * Return rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe before it.
+ * Return rows as CSV. A text that a spreadsheet would take for a formula gets an apostrophe before it.
  * @param {string[][]} rows
  */
 export function csv(rows) {
@@ -11,4 +11,21 @@ export function csv(rows) {
     return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
   };
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+}
+
+/** Return the cells of a CSV by lines; null for a text that is none. @param {string} text */
+export function cellsOf(text) {
+  const cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\n|\r|$)/y;
+  /** @type {string[][]} */ const lines = [];
+  /** @type {string[]} */ let line = [];
+  const whole = text.replace(/^\uFEFF/, "");
+  while (cell.lastIndex < whole.length) {
+    const match = cell.exec(whole);
+    if (!match) return null;
+    line.push(match[1].startsWith('"') ? match[1].slice(1, -1).replaceAll('""', '"') : match[1]);
+    if (match[2] === ",") continue;
+    lines.push(line);
+    line = [];
+  }
+  return line.length ? [...lines, [...line, ""]] : lines;
 }

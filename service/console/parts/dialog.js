@@ -4,6 +4,11 @@ import { button, h } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { late, trouble } from "./trouble.js";
 
+/**
+ * A dialog that is shown.
+ * @typedef {{element: HTMLDialogElement, body: HTMLElement, close: (value?: any) => void, closed: Promise<any>}} Box
+ */
+
 let made = 0;
 
 late.show = (title, problem) => dialog(title, trouble(problem));
@@ -12,7 +17,7 @@ late.show = (title, problem) => dialog(title, trouble(problem));
  * Show a dialog over the page; the focus returns when it closes. Closes by Escape and its button, unless `fixed`.
  * @param {string} title
  * @param {...import("../core/dom.js").Child} nodes
- * @returns {{element: HTMLDialogElement, body: HTMLElement, close: (value?: any) => void, closed: Promise<any>}}
+ * @returns {Box}
  */
 export function dialog(title, ...nodes) {
   const id = `dialog-${++made}`;
@@ -66,7 +71,7 @@ export function dialog(title, ...nodes) {
  *   danger?: boolean,
  *   extra?: any[],
  *   wide?: boolean,
- *   act?: (values: any, how: {key: string}) => Promise<any>,
+ *   act?: (values: any, how: {key: string, box: Box}) => Promise<any>,
  * }} question
  * @returns {Promise<false | Record<string, any>>}
  */
@@ -84,7 +89,7 @@ export async function ask({ title, text, confirm, danger = false, extra = [], wi
       extra.filter((item) => item instanceof Node),
     ],
     save: async (values, how) => {
-      doing.act = Promise.resolve(act?.(values, how)).then(() => values);
+      doing.act = Promise.resolve(act?.(values, { ...how, box })).then(() => values);
       try {
         box.close(await doing.act);
       } finally {
@@ -104,6 +109,59 @@ export async function ask({ title, text, confirm, danger = false, extra = [], wi
   const answer = (await box.closed) ?? false;
   // Closed before the service answered: the act goes on. If it is refused, the form has said so.
   return answer === false && doing.act ? doing.act.catch(() => false) : answer;
+}
+
+/**
+ * Show the second step of a dialog in place of its first, with the way back to it.
+ * @param {Box} box
+ * @param {{
+ *   title: string,
+ *   text: import("../core/dom.js").Child,
+ *   confirm: string,
+ *   danger?: boolean,
+ *   wide?: boolean,
+ *   act: () => Promise<any>,
+ * }} question
+ * @returns {Promise<boolean>} Whether it was done; the first step is shown again then, too.
+ */
+export async function secondStep({ element, body, closed }, { title, text, confirm, danger, wide, act }) {
+  const { form } = await import("./form.js");
+  const heading = /** @type {HTMLElement} */ (element.querySelector("h2"));
+  const [first, called] = [[...body.childNodes], heading.textContent];
+  const show = (
+    /** @type {string | null} */ name,
+    /** @type {Node[]} */ nodes,
+    /** @type {boolean} */ large,
+  ) => {
+    heading.textContent = name;
+    element.classList.toggle("wide", large);
+    body.replaceChildren(...nodes);
+    /** @type {HTMLElement | null} */ (
+      body.querySelector(danger ? "[data-cancel]" : "[type=submit]")
+    )?.focus();
+  };
+  return new Promise((resolve) => {
+    const end = (/** @type {boolean} */ done) => {
+      show(called, first, false);
+      resolve(done);
+    };
+    const content = form({
+      fields: [],
+      submit: confirm,
+      danger,
+      before: text,
+      save: async () => {
+        await act();
+        end(true);
+      },
+      cancel: () => end(false),
+      back: ACTION.back,
+      quiet: true,
+      trailing: true,
+    });
+    closed.then(() => resolve(false));
+    show(title, [content], Boolean(wide));
+  });
 }
 
 /**

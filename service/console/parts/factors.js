@@ -5,6 +5,7 @@ import { takesPasskeys } from "../core/session.js";
 import { FACTORS as T } from "../strings/factors.js";
 import { ask, dialog, tell } from "./dialog.js";
 import { form } from "./form.js";
+import { attempt } from "./preview.js";
 import { recoveryCodes } from "./recovery-codes.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
@@ -40,21 +41,18 @@ export function factors(page) {
     empty: h("p", { class: "empty" }, T.none),
   });
 
-  /** Name a new app, show its secret, and confirm its code. */
-  async function addApp() {
-    /** @type {import("../types/api").NewApp | undefined} */ let app;
-    const named = await ask({
-      title: T.addApp,
-      confirm: T.next,
-      extra: [nameField(T.appName)],
-      act: async ({ name }) => {
+  /** Show the secret of a new app, and confirm its code. A second app gets a name first. */
+  function addApp() {
+    return attempt(T.addApp, async () => {
+      /** @type {import("../types/api").NewApp | undefined} */ let app;
+      const make = async (/** @type {{name?: string}} */ { name }) => {
         ({ data: app } = await page.call("POST", "/api/user/profile/factors/totp", { body: { name } }));
-      },
+      };
+      if (!list.rows().some(({ kind }) => kind === "totp")) await make({});
+      else await ask({ title: T.addApp, confirm: T.next, extra: [nameField(T.appName)], act: make });
+      const confirmed = app && (await confirmation(app));
+      if (confirmed) await added(T.appAdded, confirmed.recoveryCodes);
     });
-    if (!named || !app) return;
-    const confirmed = await confirmation(app);
-    if (!confirmed) return;
-    await added(T.appAdded, confirmed.recoveryCodes);
   }
 
   /**
@@ -163,6 +161,6 @@ function nameField(value) {
     help: T.nameHelp,
     required: true,
     value,
-    attributes: { maxlength: 64 },
+    most: 64,
   };
 }

@@ -8,7 +8,8 @@ import { late, requested, trouble } from "./trouble.js";
 
 /**
  * One field. `type` is text (default), password, email, tel, url, number, date, datetime (a time in the reader's zone,
- * as RFC 3339), textarea, select, checks (several of the options), check (yes or no), file, or custom with `control`.
+ * as RFC 3339), textarea, select, choice (one of the options, all in sight), checks (several of the options), check
+ * (yes or no), file, or custom with `control`.
  * @typedef {object} Field
  * @property {string} name The member of the body, as 422 names it.
  * @property {string} label
@@ -20,8 +21,11 @@ import { late, requested, trouble } from "./trouble.js";
  * @property {string} [unset] The text of that empty one.
  * @property {string} [help]
  * @property {any} [value]
- * @property {Record<string, any>} [attributes] Further attributes of the control, such as `autocomplete` or
- *   `maxlength`.
+ * @property {number} [most] The most characters.
+ * @property {boolean} [code] A text for programs: nothing corrects its spelling, or writes capitals.
+ * @property {(values: Record<string, any>) => boolean} [only] Whether the form needs it, by its values. A field that is
+ *   not needed is hidden, and has no value.
+ * @property {Record<string, any>} [attributes] Further attributes of the control, such as `autocomplete`.
  * @property {{element: HTMLElement, get: () => any, set?: (value: any) => void}} [control]
  * @property {(input: HTMLInputElement) => HTMLElement} [wrap] Returns the control with what belongs to it, such as
  *   suggestions.
@@ -35,6 +39,7 @@ import { late, requested, trouble } from "./trouble.js";
  *   Values by name: text, numbers, lists; null for what is empty. `key` is an `Idempotency-Key` for these values.
  * @property {(values: Record<string, any>) => string} [subject] The record with its name, such as "Role Clerk".
  * @property {() => void} [cancel]
+ * @property {string} [back] The text of the button that cancels.
  * @property {boolean} [danger]
  * @property {boolean} [quiet] Leaving it unsaved needs no question.
  * @property {boolean} [trailing] The button that saves comes last, as in dialogs.
@@ -62,6 +67,7 @@ export function form({
   save,
   subject,
   cancel,
+  back: called = ACTION.cancel,
   danger = false,
   quiet = false,
   trailing = false,
@@ -71,12 +77,17 @@ export function form({
   const shown = fields.map(row);
   const notes = h("div", { class: "notes" });
   const ok = button(submit, null, { type: "submit", kind: danger ? "danger" : "primary" });
-  const back = cancel && button(ACTION.cancel, cancel, { "data-cancel": true });
+  const back = cancel && button(called, cancel, { "data-cancel": true });
   let key = newKey();
   let busy = false;
+  const fit = () => {
+    const values = element.values();
+    for (const { field, element: box } of shown) if (field.only) box.hidden = !field.only(values);
+  };
   const touched = () => {
     key = newKey();
     if (!quiet) unsaved.add(element);
+    fit();
   };
   const element = /** @type {Form} */ (
     /** @type {unknown} */ (
@@ -91,7 +102,8 @@ export function form({
             event.preventDefault();
             if (busy) return;
             notes.replaceChildren();
-            const faults = shown.flatMap(({ field, get, half, fault }) => {
+            const faults = shown.flatMap(({ field, element: box, get, half, fault }) => {
+              if (box.hidden) return [];
               const value = get();
               const bare = value === null || value === "" || (Array.isArray(value) && value.length === 0);
               const message =
@@ -128,9 +140,11 @@ export function form({
   const focusFirst = () =>
     /** @type {HTMLElement | null} */ (element.querySelector("[aria-invalid=true]"))?.focus();
   element.notes = notes;
-  element.values = () => Object.fromEntries(shown.map(({ field, get }) => [field.name, get()]));
+  element.values = () =>
+    Object.fromEntries(shown.map(({ field, element: box, get }) => [field.name, box.hidden ? null : get()]));
   element.fill = (values) => {
     for (const { field, set } of shown) if (field.name in values) set(values[field.name]);
+    fit();
   };
   element.clean = () => {
     unsaved.delete(element);
@@ -157,6 +171,7 @@ export function form({
     notes.replaceChildren(trouble(problem, () => element.requestSubmit(), notSaved));
     if (element.querySelector("[aria-invalid=true]")) focusFirst();
   };
+  fit();
   return element;
 }
 
@@ -190,7 +205,7 @@ function mark({ field, message }, rows) {
 function row(field) {
   const id = `field-${++made}`;
   const { element: control, get, set } = field.control ?? controlOf(field, id);
-  const group = field.type === "checks";
+  const group = field.type === "checks" || field.type === "choice";
   const help = field.help && h("p", { class: "help", id: `${id}-help` }, field.help);
   const faultText = h("p", { class: "fault", id: `${id}-fault` });
   const described = [help && `${id}-help`, `${id}-fault`].filter(Boolean).join(" ");
@@ -223,7 +238,7 @@ function row(field) {
     );
   } else if (group || field.control) {
     control.setAttribute("aria-labelledby", `${id}-label`);
-    if (group) control.setAttribute("role", "group");
+    if (group) control.setAttribute("role", field.type === "choice" ? "radiogroup" : "group");
     element = h(
       "div",
       { class: "field" },
@@ -247,14 +262,21 @@ function row(field) {
 
 /** @param {Field} field @param {string} id */
 function controlOf(field, id) {
-  const { name, type = "text", value, required, readonly, attributes = {} } = field;
+  const { name, type = "text", value, required, readonly, most, code } = field;
+  const spelling = code && { spellcheck: "false", autocapitalize: "none" };
+  const attributes = { maxlength: most, ...spelling, ...field.attributes };
   const options = (field.options ?? []).map(
     (option) => /** @type {[any, string]} */ (Array.isArray(option) ? option : [option, String(option)]),
   );
-  if (type === "checks") {
+  if (type === "checks" || type === "choice") {
+    const several = type === "checks";
     const boxes = options.map(([key, text]) => ({
       key,
-      box: h("input", { type: "checkbox", name, checked: value?.includes(key) ?? false }),
+      box: h("input", {
+        type: several ? "checkbox" : "radio",
+        name,
+        checked: several ? (value?.includes(key) ?? false) : key === value,
+      }),
       text,
     }));
     return {
@@ -263,9 +285,13 @@ function controlOf(field, id) {
         { class: "checks", tabindex: "-1" },
         boxes.map(({ box, text }) => h("label", null, box, " ", text)),
       ),
-      get: () => boxes.filter(({ box }) => box.checked).map(({ key }) => key),
-      set: (/** @type {any[]} */ chosen) => {
-        for (const { key, box } of boxes) box.checked = chosen?.includes(key) ?? false;
+      get: () => {
+        const keys = boxes.filter(({ box }) => box.checked).map(({ key }) => key);
+        return several ? keys : (keys[0] ?? null);
+      },
+      set: (/** @type {any} */ chosen) => {
+        for (const { key, box } of boxes)
+          box.checked = several ? (chosen?.includes(key) ?? false) : key === chosen;
       },
     };
   }

@@ -10,6 +10,9 @@ import { time } from "./time.js";
 import { LIFETIMES } from "../strings/common.js";
 import { KEYS as T } from "../strings/users.js";
 
+/** How long a key lasts unless the reader chooses otherwise: 90 days, in seconds. */
+const USUAL = 7_776_000;
+
 /**
  * Return the list of the keys of a service account.
  * @param {import("../core/page.js").Page} page
@@ -57,8 +60,15 @@ export function keys(page, { id, kind }) {
       title: T.make,
       confirm: T.make,
       extra: [
-        { name: "name", label: T.name, required: true, attributes: { maxlength: 64 } },
-        { name: "expiresIn", label: T.expiresAfter, type: "select", unset: T.noEnd, options: LIFETIMES },
+        { name: "name", label: T.name, required: true, most: 64 },
+        {
+          name: "expiresIn",
+          label: T.expiresAfter,
+          type: "select",
+          unset: T.noEnd,
+          options: LIFETIMES,
+          value: USUAL,
+        },
         { name: "scopes", label: T.scopes, help: T.scopesHelp, wrap: codes(page, { several: true }) },
       ],
       act: async ({ name: called, expiresIn, scopes }) => {

@@ -1,7 +1,8 @@
 // @ts-check
-/** How long something lasts, as a number of minutes, hours or days: a control for forms. */
-import { h } from "../core/dom.js";
+/** How long something lasts, and until when: controls for forms, with the usual lengths at one click. */
+import { button, h } from "../core/dom.js";
 import { LASTING as T } from "../strings/form.js";
+import { duration } from "../strings/words.js";
 
 /** The units, in seconds, from the longest. */
 const UNITS = [86_400, 3600, 60, 1];
@@ -24,9 +25,61 @@ export function lasting(name, seconds) {
     number.value = given ? String(given / size) : "";
   };
   set(seconds);
+  const choose = (/** @type {number} */ length) => {
+    set(length);
+    typed(number);
+  };
   return {
-    element: h("div", { class: "lasting", role: "group", tabindex: "-1" }, number, unit),
+    element: h(
+      "div",
+      { role: "group", tabindex: "-1" },
+      h("div", { class: "lasting" }, number, unit),
+      chips(T.lengths, choose),
+    ),
     get: () => (number.value === "" ? null : Number(number.value) * Number(unit.value)),
     set,
   };
+}
+
+/**
+ * Return the field of an end, with the usual lengths from the beginning on, up to the longest.
+ * @param {HTMLInputElement} input
+ * @param {() => number | null | undefined} longest Returns the most seconds; null for no limit.
+ */
+export function ending(input, longest) {
+  const place = h("div");
+  const choose = (/** @type {number} */ length) => {
+    const begin = /** @type {HTMLInputElement | null} */ (input.form?.elements.namedItem("from"))?.value;
+    const end = new Date((begin ? Date.parse(begin) : Date.now()) + length * 1000);
+    // Not longer than allowed: the field has no seconds, and the role may begin a minute later.
+    input.value = new Date(end.getTime() - end.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+    typed(input);
+  };
+  const show = () => {
+    const most = longest();
+    const usual = T.lengths.filter(([length]) => !most || length < most);
+    place.replaceChildren(
+      chips(
+        most ? [...usual, /** @type {[number, string]} */ ([most, T.longest(duration(most))])] : usual,
+        choose,
+      ),
+    );
+  };
+  show();
+  queueMicrotask(() => input.form?.addEventListener("change", show));
+  return h("div", null, input, place);
+}
+
+/** @param {[seconds: number, text: string][]} lengths @param {(seconds: number) => void} choose */
+function chips(lengths, choose) {
+  return h(
+    "div",
+    { class: "chips", role: "group", "aria-label": T.usual },
+    lengths.map(([seconds, text]) => button(text, () => choose(seconds), { kind: "chip" })),
+  );
+}
+
+/** Have a form know that a control has another value. @param {HTMLElement} control */
+function typed(control) {
+  control.dispatchEvent(new Event("input", { bubbles: true }));
 }

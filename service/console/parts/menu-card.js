@@ -2,13 +2,15 @@
 /** One Menu or Button: its values, what it opens, and what can be done about it. */
 import { badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { ACTION, RECORD } from "../strings/common.js";
+import { MENU } from "../records/menu.js";
 import { MENUS as T } from "../strings/menus.js";
 import { history } from "./history.js";
 import { covered } from "./menus.js";
 import { chosen } from "./chooser.js";
 import { copyable } from "./copy.js";
+import { deleting, toggle } from "./declared.js";
 import { tell } from "./dialog.js";
-import { attempt, previewed, remove, setEnabled, undoing } from "./preview.js";
+import { attempt, previewed, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
 import { record } from "./record.js";
 import { requestLine } from "./request-line.js";
@@ -16,7 +18,6 @@ import { OWN } from "./resources.js";
 import { table } from "./rows.js";
 import { edited } from "./time.js";
 
-const ONE = "/api/menu/{id}";
 const BOUND = "/api/menu/{id}/resources";
 
 /** @typedef {import("../core/page.js").Page} Page */
@@ -35,6 +36,7 @@ const BOUND = "/api/menu/{id}/resources";
 export function menuRecord(page, forest, place, among, move) {
   const { menu } = place;
   const isButton = menu.menuType === "Button";
+  const etag = `"${menu.version}"`;
   const edits = page.may("PATCH /api/menu/{id}");
   const adds = !isButton && page.may("POST /api/menu");
   const add = (/** @type {string} */ type, /** @type {string} */ text) =>
@@ -49,9 +51,9 @@ export function menuRecord(page, forest, place, among, move) {
       add("Menu", T.addMenu),
       add("Button", T.addButton),
       edits && button(T.moveTo, move),
-      edits && button(menu.enabled ? T.disable : T.enable, () => toggle(page, menu)),
+      edits && button(menu.enabled ? T.disable : T.enable, () => toggle(page, kindOf(menu), menu, etag)),
       page.may("DELETE /api/menu/{id}") &&
-        button(ACTION.delete, () => deleteMenu(page, menu), { kind: "danger", icon: "trash" }),
+        button(ACTION.delete, () => deleting(page, MENU, menu, etag), { kind: "danger", icon: "trash" }),
     ],
     tabs: [
       {
@@ -113,28 +115,10 @@ function codes(places) {
   );
 }
 
-/** @param {Page} page @param {Menu} menu */
-function toggle(page, menu) {
-  const path = { id: menu.id };
-  return setEnabled(page, {
-    on: !menu.enabled,
-    name: T.named(menu),
-    texts: menu.menuType === "Menu" ? { ...T, enableText: T.menuStateText, disableText: T.menuStateText } : T,
-    etag: `"${menu.version}"`,
-    write: (enabled, options) => page.call("PATCH", ONE, { path, body: { enabled }, ...options }),
-  });
-}
-
-/** @param {Page} page @param {Menu} menu */
-function deleteMenu(page, menu) {
-  const path = { id: menu.id };
-  const ifMatch = `"${menu.version}"`;
-  return remove(page, {
-    name: T.named(menu),
-    texts: T,
-    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch, dryRun }),
-    next: "/menus",
-  });
+/** @param {Menu} menu */
+function kindOf({ menuType }) {
+  if (menuType === "Button") return MENU;
+  return { ...MENU, texts: { ...T, enableText: T.menuStateText, disableText: T.menuStateText } };
 }
 
 /** @param {Page} page @param {Menu} menu */

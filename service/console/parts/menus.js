@@ -1,5 +1,6 @@
 // @ts-check
 /** The tree of Menus and Buttons, and a choice among them: what a role gives. */
+import { MENUS } from "../strings/menus.js";
 import { covers, isWildcard } from "./codes.js";
 
 const SIZE = 200;
@@ -18,6 +19,21 @@ export async function readMenus(page) {
   const first = await read(1);
   const others = Array.from({ length: Math.ceil(first.total / SIZE) - 1 }, (_, index) => read(index + 2));
   return [first, ...(await Promise.all(others))].flatMap(({ items }) => items);
+}
+
+/**
+ * Read all Buttons as options of a choice, by their paths in the tree.
+ * @param {import("../core/page.js").Page} page
+ */
+export async function readButtons(page) {
+  return new Forest(await readMenus(page)).buttons
+    .map((place) => ({
+      key: place.menu.id,
+      text: `${pathOf(place).join(" › ")} ${place.menu.authMark}`,
+      code: place.menu.authMark ?? "",
+      note: place.menu.enabled ? null : MENUS.disabledState,
+    }))
+    .sort((a, b) => a.text.localeCompare(b.text));
 }
 
 /** The tree, each list of children in the order of `sort`. */

@@ -1,28 +1,32 @@
 // @ts-check
-/** What else can be done about a record, behind a button. */
+/** Menus behind a button: what else can be done about a record, or how a list is shown. */
 import { h, icon, pieces } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 
+/** @typedef {import("../core/dom.js").Child} Child */
+
 /**
- * Return a button that unfolds other buttons and links; null if there are none. It folds up by `Esc`, after a choice,
- * and when the reader goes elsewhere. A choice gives the focus to the button first, for the dialogs that follow.
- * @param {...import("../core/dom.js").Child} acts
+ * Return a button that unfolds other buttons and links; null if there are none.
+ * @param {...Child} acts
  */
 export function more(...acts) {
-  const offered = /** @type {HTMLElement[]} */ (pieces(acts));
-  if (offered.length === 0) return null;
-  for (const act of offered) act.classList.add("plain");
-  const summary = h("summary", { class: "button" }, icon("more"), ACTION.moreActions);
-  const element = h(
-    "details",
-    { class: "acts" },
-    summary,
-    h(
-      "ul",
-      null,
-      offered.map((act) => h("li", null, act)),
-    ),
-  );
+  const offered = pieces(acts);
+  return offered.length === 0 ? null : menu(ACTION.moreActions, "more", () => offered, true);
+}
+
+/**
+ * Return a button that unfolds buttons, links and boxes, made anew each time. It folds up by `Esc`, after a choice of a
+ * button or a link, and when the reader goes elsewhere. A choice gives the focus to the button first, for the dialogs
+ * that follow.
+ * @param {string} text
+ * @param {string} shown The name of the icon.
+ * @param {() => Child[]} offer
+ * @param {boolean} [stays] Whether they stay on the page while it is folded.
+ */
+export function menu(text, shown, offer, stays = false) {
+  const summary = h("summary", { class: "button" }, icon(shown), text);
+  const list = h("ul");
+  const element = h("details", { class: "acts" }, summary, list);
   const fold = () => {
     element.open = false;
     summary.focus();
@@ -30,9 +34,14 @@ export function more(...acts) {
   const elsewhere = (/** @type {Event} */ event) => {
     if (!element.contains(/** @type {Node} */ (event.target))) element.open = false;
   };
-  element.addEventListener(
+  const fill = () => {
+    const acts = /** @type {HTMLElement[]} */ (pieces(offer()));
+    for (const act of acts) if (act.matches("a, button")) act.classList.add("plain");
+    list.replaceChildren(...acts.map((act) => h("li", null, act)));
+  };
+  list.addEventListener(
     "click",
-    ({ target }) => target !== summary && !summary.contains(/** @type {Node} */ (target)) && fold(),
+    ({ target }) => /** @type {Element} */ (target).closest("a, button") && fold(),
     true,
   );
   element.addEventListener("keydown", (event) => {
@@ -41,8 +50,11 @@ export function more(...acts) {
     fold();
   });
   element.addEventListener("toggle", () => {
+    if (element.open) fill();
+    else if (!stays) list.replaceChildren();
     for (const event of ["pointerdown", "focusin"])
       document[element.open ? "addEventListener" : "removeEventListener"](event, elsewhere);
   });
+  if (stays) fill();
   return element;
 }

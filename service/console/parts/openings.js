@@ -71,7 +71,7 @@ async function open(page, service) {
         name: "resourceId",
         label: T.request,
         help: T.requestHelp,
-        attributes: { spellcheck: "false", autocapitalize: "none" },
+        code: true,
         wrap: requestsOf(page, service),
       },
       {
@@ -84,7 +84,7 @@ async function open(page, service) {
       },
       { name: "until", label: T.until, type: "datetime", help: T.untilHelp },
     ],
-    act: async ({ resourceId: request, code, until }) => {
+    act: async ({ resourceId: request, code, until }, { box }) => {
       const body = {
         service,
         code,
@@ -93,6 +93,7 @@ async function open(page, service) {
       };
       const key = newKey();
       done = await agreed({
+        box,
         title: T.openConfirmTitle(request ?? T.unregistered),
         confirm: T.open,
         danger: code === "@anyone",

@@ -1,9 +1,7 @@
 // @ts-check
 /** How somebody comes to a request, or why they do not: the reader chooses the request, and sees the path. */
-import { Problem } from "../client/portcullis.js";
 import { button, card, h, link } from "../core/dom.js";
 import { accessPath } from "../pictures/access.js";
-import { FORM } from "../strings/form.js";
 import { POLICY as T } from "../strings/policy.js";
 import { dialog } from "./dialog.js";
 import { form } from "./form.js";
@@ -32,7 +30,6 @@ export async function pathTo(page, asker) {
     submit: T.showPath,
     quiet: true,
     save: async ({ method, path, service }) => {
-      if (!path) throw new Problem(422, { errors: [{ field: "path", message: FORM.missing }] });
       const given = service && service !== OWN ? { service: String(service) } : {};
       await show(page, asker, { ...given, method: String(method), path: String(path) });
     },

@@ -5,6 +5,7 @@ import { badges, h, link, pieces } from "../core/dom.js";
 import { FRAME } from "../strings/frame.js";
 import { POLICY as T } from "../strings/policy.js";
 import { demandsText } from "../strings/step-up.js";
+import { form } from "./form.js";
 import { objectText, requestOf } from "./request-line.js";
 import { OWN } from "./resources.js";
 import { paths, roleCodes, userNames } from "./suggestions.js";
@@ -12,6 +13,7 @@ import { coming } from "./time.js";
 import { trouble } from "./trouble.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("./form.js").Field} Field */
 
 /**
  * Return the words of a line: layer, object and code.
@@ -88,23 +90,47 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 export const SPELLED = { spellcheck: "false", autocapitalize: "none" };
 
 /**
- * Return the fields of a form that name who holds codes: a user, or a role.
+ * Return the fields of a form that name who holds codes: a user, or a role. Each is asked for while `subject`, another
+ * field, has its name.
  * @param {Page} page
  * @param {(name: string) => string | null} value Returns what the address has for a field.
- * @returns {import("./form.js").Field[]}
+ * @param {boolean} [required]
+ * @returns {Field[]}
  */
-export function holderFields(page, value) {
-  const field = { attributes: SPELLED };
-  return [
-    { ...field, name: "userName", label: T.userName, value: value("userName"), wrap: userNames(page) },
-    { ...field, name: "roleCode", label: T.roleCode, value: value("roleCode"), wrap: roleCodes(page) },
+export function holderFields(page, value, required = true) {
+  const fields = [
+    { name: "userName", label: T.userName, value: value("userName"), wrap: userNames(page) },
+    { name: "roleCode", label: T.roleCode, value: value("roleCode"), wrap: roleCodes(page) },
   ];
+  return fields.map((field) => chosenField({ ...field, required }));
+}
+
+/**
+ * Return the field of a text for programs that is asked for while `subject` has its name.
+ * @param {Field} field
+ * @returns {Field}
+ */
+export function chosenField(field) {
+  return { code: true, required: true, only: ({ subject }) => subject === field.name, ...field };
+}
+
+/**
+ * Return the form of a question; the view of its address has the answer.
+ * @param {Page} page
+ * @param {Field[]} fields
+ * @param {(values: Record<string, any>) => Record<string, any>} [query] Returns the query of the address.
+ * @param {string} [submit]
+ */
+export function question(page, fields, query = (values) => values, submit = T.ask) {
+  const made = form({ fields, submit, quiet: true, save: (values) => asking(page, query(values)) });
+  made.classList.add("question");
+  return made;
 }
 
 /**
  * Return the field of a form for the instant that is asked about.
  * @param {string | null} value What the address has for it.
- * @returns {import("./form.js").Field}
+ * @returns {Field}
  */
 export function instantField(value) {
   return { name: "at", label: T.at, type: "datetime", value, help: T.atHelp };
@@ -116,18 +142,20 @@ export function instantField(value) {
  * @param {(name: string) => string | null} value Returns what the address has for a field.
  * @param {[string, string][] | null} services
  * @param {() => Record<string, any>} values Returns what the form has.
- * @returns {import("./form.js").Field[]}
+ * @param {boolean} [required]
+ * @returns {Field[]}
  */
-export function requestFields(page, value, services, values) {
+export function requestFields(page, value, services, values, required = true) {
   const method = value("method") ?? "GET";
   return [
     { name: "method", label: T.method, type: "select", required: true, options: METHODS, value: method },
     {
       name: "path",
       label: T.path,
+      required,
       value: value("path"),
       help: T.pathHelp,
-      attributes: SPELLED,
+      code: true,
       wrap: paths(page, values),
     },
     {
@@ -138,7 +166,7 @@ export function requestFields(page, value, services, values) {
       options: services ?? [],
       value: value("service") ?? (services ? OWN : null),
       help: services ? undefined : T.serviceHelp,
-      attributes: SPELLED,
+      code: true,
     },
   ];
 }

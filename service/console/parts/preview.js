@@ -4,7 +4,7 @@ import { Problem } from "../client/portcullis.js";
 import { h } from "../core/dom.js";
 import { PREVIEW, TROUBLE } from "../strings/common.js";
 import { demandsText } from "../strings/step-up.js";
-import { ask, dialog, meanwhile, tell } from "./dialog.js";
+import { ask, dialog, meanwhile, secondStep, tell } from "./dialog.js";
 import { groupOf, objectText } from "./request-line.js";
 import { trouble } from "./trouble.js";
 
@@ -26,9 +26,10 @@ const MOST = 200;
  *   What else to show of the dry run: `data` is what the write would answer.
  * @param {boolean} [change.danger]
  * @param {(dryRun: boolean) => Promise<any>} change.write Sends the request, or its dry run.
+ * @param {import("./dialog.js").Box} [change.box] The dialog whose second step this is.
  * @returns {Promise<any>} The answer of the write; false if the reader did not agree.
  */
-export async function previewed({ title, confirm, text, more, danger, write }) {
+export async function previewed({ title, confirm, text, more, danger, write, box }) {
   const { data, preview } = await meanwhile(PREVIEW.asking, write(true));
   /** @type {any} */ let answer = false;
   /** @type {unknown} */ let changed = null;
@@ -40,14 +41,15 @@ export async function previewed({ title, confirm, text, more, danger, write }) {
       changed = problem;
     }
   };
-  await ask({
+  const question = {
     title,
     text: h("div", null, text && h("p", null, text), more?.(data), impact(preview)),
     confirm,
     danger,
     wide: preview.gains.length + preview.loses.length > 0,
     act,
-  });
+  };
+  await (box ? secondStep(box, question) : ask(question));
   if (changed) throw changed;
   return answer;
 }

@@ -1,19 +1,29 @@
 // @ts-check
-/** What a reader has seen or put away, kept by this browser alone. */
+/** What a reader has seen, put away or chosen, kept by this browser alone. */
 
 /** Tell whether something was remembered. @param {string} name */
 export function isRemembered(name) {
-  try {
-    return localStorage.getItem(`portcullis.${name}`) === "1";
-  } catch {
-    return false; // a browser that stores nothing remembers nothing
-  }
+  return kept(name) === 1;
 }
 
 /** Remember something from now on. @param {string} name */
 export function remember(name) {
+  keep(name, 1);
+}
+
+/** Return what was kept under a name; null for nothing. @param {string} name @returns {any} */
+export function kept(name) {
   try {
-    localStorage.setItem(`portcullis.${name}`, "1");
+    return JSON.parse(localStorage.getItem(`portcullis.${name}`) ?? "null");
+  } catch {
+    return null; // a browser that stores nothing keeps nothing
+  }
+}
+
+/** Keep a value under a name. @param {string} name @param {any} value */
+export function keep(name, value) {
+  try {
+    localStorage.setItem(`portcullis.${name}`, JSON.stringify(value));
   } catch {
     // As above.
   }

@@ -168,7 +168,7 @@ function fields(page, rule) {
       required: true,
       value: rule.requestableBy,
       help: T.byHelp,
-      attributes: SPELLED,
+      code: true,
       wrap: codes(page),
     },
     {

@@ -4,7 +4,7 @@ import { Problem } from "../client/portcullis.js";
 import { button, h } from "../core/dom.js";
 import { SELECTION as T, TABLE } from "../strings/table.js";
 import { tell } from "./dialog.js";
-import { attempt, previewed } from "./preview.js";
+import { agreed, attempt, previewed } from "./preview.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
 /**
@@ -15,6 +15,7 @@ import { attempt, previewed } from "./preview.js";
  * @property {(dryRun: boolean) => Promise<any>} write Answers how many were changed, and how many not.
  * @property {(changed: number, unchanged: number) => string} counts What the preview says of them.
  * @property {(changed: number) => string} done
+ * @property {import("./dialog.js").Box} [box] The dialog whose second step it is.
  */
 
 /** What a listing takes to let the reader choose records. */
@@ -30,38 +31,49 @@ export class Selection {
     /** The names of records that have been listed: a refusal names places among the ids. @type {Map<number, string>} */
     this.names = new Map();
     this.counted = h("span", { role: "status" });
+    this.rest = h("span");
     this.element = h(
       "div",
-      { class: "bar", role: "group", "aria-label": label, hidden: true },
-      this.counted,
+      { class: "bar chosen", role: "group", "aria-label": label, hidden: true },
+      h("div", { class: "actions" }, this.counted, this.rest),
       h("div", { class: "actions" }, acts(this)),
     );
   }
 
-  /** Take the ids that are chosen. @param {Set<number>} chosen */
-  choose(chosen) {
+  /**
+   * Take the ids that are chosen, and what chooses all that match the filters.
+   * @param {Set<number>} chosen
+   * @param {import("./table.js").Rest | null} [rest]
+   */
+  choose(chosen, rest) {
     this.ids = [...chosen];
     this.element.hidden = this.ids.length === 0;
     this.counted.textContent = TABLE.selected(this.ids.length);
+    const all = rest && button(TABLE.selectAll(rest.total, rest.most), rest.choose, { kind: "quiet" });
+    this.rest.replaceChildren(...(all ? [all] : []));
+  }
+
+  /** Preview an act, and do it if the reader agrees. @param {Act} change */
+  act(change) {
+    return attempt(change.title, () => this.done(change));
   }
 
   /**
-   * Preview an act, do it if the reader agrees, and show the list anew. A refusal names the records it is about.
+   * Do the same, perhaps as the second step of a dialog, and show the list anew. Throws a refusal, which names the
+   * records it is about.
    * @param {Act} change
    */
-  act(change) {
+  async done(change) {
     const { ids } = this;
-    return attempt(change.title, async () => {
-      const answer = await previewed({
-        ...change,
-        write: (dryRun) => change.write(dryRun).catch((problem) => Promise.reject(this.named(problem, ids))),
-        more: ({ changed, unchanged }) => h("p", null, change.counts(changed, unchanged)),
-      });
-      if (!answer) return;
-      // First the list anew, which forgets what is chosen: who reads that it is done may choose again at once.
-      await this.page.reload();
-      tell(change.done(answer.data.changed));
+    const answer = await (change.box ? agreed : previewed)({
+      ...change,
+      write: (dryRun) => change.write(dryRun).catch((problem) => Promise.reject(this.named(problem, ids))),
+      more: ({ changed, unchanged }) => h("p", null, change.counts(changed, unchanged)),
     });
+    if (!answer) return;
+    // First the list anew, which forgets what is chosen: who reads that it is done may choose again at once.
+    await this.page.reload();
+    tell(change.done(answer.data.changed));
   }
 
   /**
@@ -109,7 +121,7 @@ export function switching(page, template, records, nameOf) {
         selection.names.set(record.id, nameOf(record));
         return record.id;
       },
-      chosen: (/** @type {Set<number>} */ ids) => selection.choose(ids),
+      chosen: selection.choose.bind(selection),
     },
   };
 }

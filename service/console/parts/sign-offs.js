@@ -34,7 +34,7 @@ async function sign(page, revision) {
     text: T.text,
     confirm: T.signOff,
     extra: [
-      { name: "title", label: T.name, required: true, help: T.nameHelp, attributes: { maxlength: 128 } },
+      { name: "title", label: T.name, required: true, help: T.nameHelp, most: 128 },
       { name: "note", label: T.note, type: "textarea", attributes: { maxlength: 500, rows: "3" } },
     ],
     act: (body) =>

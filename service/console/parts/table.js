@@ -4,9 +4,15 @@ import { button, empty, h, icon, keyed, link, pieces } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { FRAME } from "../strings/frame.js";
 import { TABLE } from "../strings/table.js";
+import { fileButton, pagesOf } from "./list-file.js";
+import { filtered, filtering } from "./filters.js";
+import { listMenu } from "./list-menu.js";
 import { leading } from "./row-links.js";
 import { scrolling } from "./scroll.js";
 import { trouble } from "./trouble.js";
+
+/** The most records that one act of the API takes. */
+const MOST_CHOSEN = 200;
 
 /**
  * The page before one that has a cursor, by that cursor.
@@ -14,34 +20,13 @@ import { trouble } from "./trouble.js";
  */
 const before = new Map();
 
-/**
- * @typedef {object} Column
- * @property {string} title
- * @property {(row: any) => import("../core/dom.js").Child} cell
- * @property {string} [sort] A key of the server.
- * @property {string} [kind] May be number, line, or wide: left out where there is little room.
- * @property {string} [help] Stands below the title.
- */
+/** @typedef {import("./list-file.js").Column} Column */
+/** @typedef {import("./list-file.js").Part} Part */
+/** @typedef {import("./filters.js").Filter} Filter */
 
 /**
- * @typedef {object} Filter
- * @property {string} name
- * @property {string} label
- * @property {string} [type] Text, select, date or check.
- * @property {(string | [string, string])[]} [options]
- * @property {string} [unset] What a select without a choice means.
- * @property {string} [value]
- * @property {boolean} [more] Whether it is folded away while no such filter is set.
- */
-
-/**
- * @typedef {object} Part A part of a list.
- * @property {any[]} items
- * @property {number | null} [total]
- * @property {number} [page]
- * @property {number} [size]
- * @property {string | null} [nextCursor]
- * @property {boolean} [totalIsExact]
+ * What chooses all that match the filters.
+ * @typedef {{total: number, most: number, choose: () => Promise<void>}} Rest
  */
 
 /**
@@ -57,7 +42,9 @@ const before = new Map();
  * @property {(row: any) => import("../core/dom.js").Child} [buttons] Actions of one row, in a last column.
  * @property {(row: any) => any} [select] The key of a row, null for one that can't be chosen; then rows have a
  *   box, and `chosen` gets the keys.
- * @property {(keys: Set<any>) => void} [chosen]
+ * @property {(keys: Set<any>, rest?: Rest | null) => void} [chosen] Gets what
+ *   chooses all records of the filters too, where all of a page are chosen.
+ * @property {string} [file] The name of the file that all records of the filters can be saved to.
  * @property {number} [size]
  * @property {number} [most] The most rows of a page that the reader may choose: more would hold up the browser.
  * @property {import("./folding.js").Groups} [groups] Puts the rows in groups.
@@ -89,7 +76,19 @@ export function listing(page, config) {
   } = config;
   const keys = new Set();
   /** @type {any[]} */ let rows = [];
+  let total = 0;
   let turn = 0;
+  const shown = () => columns.filter((column, place) => place === 0 || !menu?.hides(column));
+  const all = h("input", {
+    type: "checkbox",
+    "aria-label": TABLE.selectPage,
+    onchange: () => {
+      for (const key of offered()) keys[all.checked ? "add" : "delete"](key);
+      for (const box of body.querySelectorAll("input[type=checkbox]"))
+        /** @type {HTMLInputElement} */ (box).checked = all.checked;
+      choose();
+    },
+  });
   const body = leading(h("tbody"));
   const head = h("tr");
   const table = h(
@@ -104,131 +103,61 @@ export function listing(page, config) {
   const pager = h("nav", { class: "pager", "aria-label": TABLE.pages });
   const status = h("p", { class: "hidden", role: "status" });
 
-  const filtered = () => filters.some(({ name }) => page.query.has(name));
-  const clear = button(
-    ACTION.reset,
-    () => {
-      const controls = /** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (
-        bar?.querySelectorAll("[role=search] input, [role=search] select")
-      );
-      for (const control of controls) {
-        if (control instanceof HTMLInputElement && control.type === "checkbox") control.checked = false;
-        else control.value = "";
-      }
-      controls[0].focus();
-      return set(Object.fromEntries(filters.map(({ name }) => [name, null])));
-    },
-    { kind: "quiet", hidden: !filtered() },
-  );
-  const bar =
-    filters.length > 0 || actions.length > 0
-      ? h("div", { class: "bar" }, search(), h("div", { class: "actions" }, actions))
-      : null;
-
   /** @param {Record<string, any>} changes @param {{push?: boolean}} [options] */
   function set(changes, { push = false } = {}) {
     page.setQuery({ page: null, cursor: null, ...changes }, { show: false, push });
-    clear.hidden = !filtered(); // now, while what moves is what the reader has just done
+    narrowing?.settle(); // now, while what moves is what the reader has just done
     return refresh();
   }
+
+  const narrowing = filters.length > 0 ? filtering(page, caption, filters, set) : null;
+  const menu = config.grid || groups ? null : listMenu(page, { caption, columns, filters }, () => refresh());
+  const file = config.file && fileButton(config.file, columns, read);
+  const acts = pieces([actions, file, menu?.element]);
+  const bar =
+    narrowing || acts.length
+      ? h("div", { class: "bar" }, narrowing?.element, h("div", { class: "actions" }, acts))
+      : null;
 
   /** Show another page; the way back leads to this one. @param {Record<string, any>} place */
   function turnTo(place) {
     return set(place, { push: true });
   }
 
-  function search() {
-    if (filters.length === 0) return null;
-    const controls = filters.map((filter) => {
-      let timer = 0;
-      const value = page.query.get(filter.name) ?? "";
-      const label = filter.label;
-      const apply = () => {
-        clearTimeout(timer);
-        // Leaving a field whose value is applied already would take the focus from the rows.
-        if (read() !== (page.query.get(filter.name) ?? "")) set({ [filter.name]: read() });
-      };
-      /** @type {HTMLInputElement | HTMLSelectElement} */ let control;
-      let read = () => control.value.trim();
-      if (filter.type === "select") {
-        const options = (filter.options ?? []).map((option) =>
-          Array.isArray(option) ? option : [option, option],
-        );
-        control = h(
-          "select",
-          { name: filter.name, onchange: apply, value },
-          h("option", { value: "" }, filter.unset ?? TABLE.all),
-          options.map(([key, text]) => h("option", { value: key }, text)),
-        );
-      } else if (filter.type === "check") {
-        const box = h("input", {
-          type: "checkbox",
-          name: filter.name,
-          checked: value === "true",
-          onchange: apply,
-        });
-        read = () => (box.checked ? "true" : "");
-        return h("label", { class: "filter check" }, box, " ", label);
-      } else if (filter.type === "date") {
-        control = h("input", {
-          type: "datetime-local",
-          name: filter.name,
-          onchange: apply,
-          value: localTime(value),
-        });
-        read = () => (control.value ? new Date(control.value).toISOString() : "");
-      } else {
-        control = h("input", {
-          type: "search",
-          name: filter.name,
-          value,
-          autocomplete: "off",
-          onchange: apply,
-          oninput: () => {
-            clearTimeout(timer);
-            timer = setTimeout(apply, 350);
-          },
-        });
+  /** Return the keys of the rows of this page that can be chosen. */
+  function offered() {
+    return rows.map((item) => select?.(item) ?? null).filter((key) => key !== null);
+  }
+
+  /** Say what is chosen; where it is all of a page, offer all that fit the filters. */
+  function choose() {
+    if (!select) return;
+    const here = offered();
+    const chosenHere = here.filter((key) => keys.has(key)).length;
+    all.checked = here.length > 0 && chosenHere === here.length;
+    all.indeterminate = chosenHere > 0 && !all.checked;
+    const rest = all.checked && total > rows.length && keys.size < total;
+    chosen?.(keys, rest && keys.size < MOST_CHOSEN ? { total, most: MOST_CHOSEN, choose: everything } : null);
+  }
+
+  /** Choose all records that fit the filters, up to the most of one act. */
+  async function everything() {
+    for await (const items of pagesOf(read, most)) {
+      for (const key of items.map((item) => select?.(item) ?? null)) {
+        if (key !== null && keys.size < MOST_CHOSEN) keys.add(key);
       }
-      return h("label", { class: "filter" }, h("span", null, label), control);
-    });
-    const more = controls.filter((_, place) => filters[place].more);
-    const opened = filters.some((filter) => filter.more && page.query.has(filter.name));
-    const narrow = matchMedia("(width < 40rem)").matches && !filtered();
-    return h(
-      "details",
-      { class: "narrowing", open: !narrow },
-      h("summary", null, TABLE.filters),
-      h(
-        "form",
-        {
-          class: "filters",
-          role: "search",
-          "aria-label": caption,
-          onsubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            refresh();
-          },
-        },
-        controls.filter((control) => !more.includes(control)),
-        more.length > 0 &&
-          h(
-            "details",
-            { class: "more", open: opened },
-            h("summary", null, TABLE.more),
-            h("div", { class: "filters" }, more),
-          ),
-        clear,
-      ),
-    );
+      if (keys.size >= MOST_CHOSEN) break;
+    }
+    await refresh();
   }
 
   function heads() {
     const sorted = page.query.get("sort") ?? config.sort ?? "";
     head.replaceChildren(
       ...pieces([
-        select && h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, ACTION.more)),
-        columns.map(({ title, sort, kind, help }) => {
+        select &&
+          h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, TABLE.select("")), all),
+        shown().map(({ title, sort, kind, help }) => {
           const on = sort && sorted.replace(/^-/, "") === sort;
           const down = on && sorted.startsWith("-");
           return h(
@@ -262,10 +191,10 @@ export function listing(page, config) {
         onchange: (/** @type {Event} */ event) => {
           const on = /** @type {HTMLInputElement} */ (event.target).checked;
           keys[on ? "add" : "delete"](key);
-          chosen?.(keys);
+          choose();
         },
       });
-    const cells = columns.map(({ title, cell, kind }, index) => {
+    const cells = shown().map(({ title, cell, kind }, index) => {
       const content = pieces([cell(item)]);
       if (index === 0 && box)
         box.setAttribute(
@@ -357,15 +286,22 @@ export function listing(page, config) {
     pager.hidden = !cursor && at === 1 && (total ?? Infinity) <= Math.min(10, long);
   }
 
+  /** Read a page of the list as the address has it, or another one of it. @param {Record<string, any>} [part] */
+  function read(part = {}) {
+    const { sort, ...query } = { sort: config.sort, size, ...Object.fromEntries(page.query), ...part };
+    if (Number(query.size) > most) query.size = most;
+    return load(sort ? { ...query, sort } : query);
+  }
+
   async function refresh() {
     const mine = ++turn;
     place.setAttribute("aria-busy", "true");
-    const { sort, ...query } = { sort: config.sort, size, ...Object.fromEntries(page.query) };
-    if (Number(query.size) > most) query.size = most;
     try {
-      const loaded = await load(sort ? { ...query, sort } : query);
+      const loaded = await read();
       if (mine !== turn || page.signal.aborted) return;
       rows = loaded.items;
+      total = loaded.total ?? rows.length;
+      table.classList.toggle("dense", menu?.dense() ?? false);
       heads();
       keyed(
         body,
@@ -374,10 +310,11 @@ export function listing(page, config) {
         (item) => groups?.head(item) ?? line(item),
       );
       groups?.settle(body);
+      choose();
       const content =
         rows.length > 0
           ? table
-          : filtered()
+          : filtered(page, filters)
             ? empty(TABLE.noMatch)
             : config.empty instanceof Node
               ? config.empty
@@ -400,11 +337,4 @@ export function listing(page, config) {
   element.dataset.loading = "";
   page.during(refresh());
   return element;
-}
-
-/** @param {string} iso */
-function localTime(iso) {
-  const date = new Date(iso);
-  if (!iso || Number.isNaN(date.getTime())) return "";
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -76,7 +76,7 @@ export function exporting(page, template, name, { text, columns, count, filters 
 
 /**
  * Return the filters of a list in words, those that hold without a choice too.
- * @param {import("../core/page.js").Page} page @param {import("./table.js").Filter[]} filters
+ * @param {import("../core/page.js").Page} page @param {import("./filters.js").Filter[]} filters
  */
 export function limitsOf(page, filters) {
   return filters.flatMap(({ name, label, type, options = [], unset }) => {

@@ -1,6 +1,6 @@
 // @ts-check
 /** What the views of users share. */
-import { badge, badges } from "../core/dom.js";
+import { badge, badges, h } from "../core/dom.js";
 import { USERS as T } from "../strings/users.js";
 import { time } from "./time.js";
 
@@ -41,6 +41,32 @@ export async function roleOptions(page) {
   return data.total > MOST_OPTIONS
     ? null
     : data.items.map((/** @type {import("../types/api").Role} */ role) => [role.roleCode, role.roleName]);
+}
+
+/**
+ * Return the name of a role, which shows its code when pointed at; the code alone where the name is not known.
+ * @param {[string, string][] | null} options Those of `roleOptions`.
+ * @param {string} code
+ */
+export function roleNamed(options, code) {
+  const name = options?.find(([key]) => key === code)?.[1];
+  return name ? h("span", { class: "cut", title: code }, name) : code;
+}
+
+/** A list without records. */
+export const NONE = { items: [], total: 0 };
+
+/**
+ * Return a query with the id of a user in place of `userName`; null if there is no single user of that name.
+ * @param {import("../core/page.js").Page} page
+ * @param {Record<string, any>} query
+ */
+export async function byUserId(page, { userName, ...query }) {
+  if (!userName) return query;
+  const { data } = await page.call("GET", "/api/user/list", { query: { userName, size: 200 } });
+  const user =
+    data.items.length === 1 ? data.items[0] : data.items.find((each) => each.userName === userName);
+  return user ? { ...query, userId: user.id } : null;
 }
 
 /**

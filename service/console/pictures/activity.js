@@ -1,5 +1,5 @@
 // @ts-check
-/** Sign-ins and refusals by hour, as bars that load themselves. */
+/** Sign-ins, refusals and logged operations by hour or by day, as bars that load themselves. */
 import { h } from "../core/dom.js";
 import { FRAME } from "../strings/frame.js";
 import { ACTIVITY as T } from "../strings/pictures.js";
@@ -8,12 +8,20 @@ import { trouble } from "../parts/trouble.js";
 import { bars } from "./bars.js";
 
 const HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const SHORT = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit" });
+
+/** How many hours are shown by hour at most. */
+const WEEK = 168;
+
+/** @typedef {import("../types/api").ActivityHour} Hour */
+/** @typedef {"logins" | "loginFailures" | "allowed" | "refused"} Count */
 
 /**
  * Return what happened in the last hours. The caller may call `GET /api/system/activity`.
  * @param {import("../core/page.js").Page} page
- * @param {number} [hours] At most 168.
+ * @param {number} [hours] At most 2160: 90 days. More than a week is shown by day.
  */
 export function activity(page, hours = 24) {
   const place = h("div", null, h("p", { class: "loading", role: "status" }, FRAME.loading));
@@ -29,11 +37,13 @@ export function activity(page, hours = 24) {
   return place;
 }
 
-/** @param {readonly import("../types/api").ActivityHour[]} hours */
+/** @param {readonly Hour[]} hours */
 function drawn(hours) {
-  const begins = new Map(hours.map(({ hour }) => [timeText(hour), new Date(hour)]));
-  const counts = (/** @type {"logins" | "loginFailures" | "allowed" | "refused"} */ name) =>
-    hours.map((hour) => hour[name]);
+  const days = hours.length > WEEK;
+  const parts = days ? byDay(hours) : hours;
+  const text = (/** @type {Hour} */ { hour }) => (days ? DATE.format(new Date(hour)) : timeText(hour));
+  const begins = new Map(parts.map((part) => [text(part), new Date(part.hour)]));
+  const short = days ? SHORT : hours.length > 24 ? DAY : HOUR;
   const shown = /** @type {const} */ ([
     ["logins", "good"],
     ["loginFailures", "warn"],
@@ -41,10 +51,27 @@ function drawn(hours) {
     ["refused", "bad"],
   ]);
   return bars({
-    name: T.name(hours.length),
-    place: T.hour,
-    places: hours.map(({ hour }) => timeText(hour)),
-    short: (text) => (hours.length > 24 ? DAY : HOUR).format(begins.get(text)),
-    kinds: shown.map(([name, kind]) => ({ title: T.kinds[name], kind, counts: counts(name) })),
+    name: days ? T.ofDays(parts.length) : T.name(hours.length),
+    place: days ? T.day : T.hour,
+    places: parts.map(text),
+    short: (place) => short.format(begins.get(place)),
+    kinds: shown.map(([name, kind]) => ({
+      title: T.kinds[name],
+      kind,
+      counts: parts.map((part) => part[name]),
+    })),
   });
+}
+
+/** Return the sums of days in the reader's zone. @param {readonly Hour[]} hours @returns {Hour[]} */
+function byDay(hours) {
+  const sum = (/** @type {Hour[]} */ part, /** @type {Count} */ name) =>
+    part.reduce((all, hour) => all + hour[name], 0);
+  return [...Map.groupBy(hours, ({ hour }) => DATE.format(new Date(hour))).values()].map((part) => ({
+    hour: part[0].hour,
+    logins: sum(part, "logins"),
+    loginFailures: sum(part, "loginFailures"),
+    allowed: sum(part, "allowed"),
+    refused: sum(part, "refused"),
+  }));
 }

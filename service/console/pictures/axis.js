@@ -3,9 +3,9 @@
 import { link } from "../core/dom.js";
 import { PICTURES as T } from "../strings/pictures.js";
 import { time, timeText } from "../parts/time.js";
-import { label, picture, shape } from "./svg.js";
+import { label, shape, widePicture } from "./svg.js";
 
-const [WIDTH, ROW, EDGE, SIZE] = [720, 52, 10, 6];
+const [ROW, EDGE, SIZE] = [52, 10, 6];
 const NAMED = 4;
 const DIAMOND = [
   [0, -1],
@@ -32,32 +32,36 @@ export function axis(name, kinds) {
   const instants = kinds.flatMap(({ events }) => events.map(instant));
   const [first, last] = [Math.min(...instants), Math.max(...instants)];
   const long = Math.max(1, last - first);
-  const x = (/** @type {number} */ at) => EDGE + ((WIDTH - 2 * EDGE) * (at - first)) / long;
-  const shapes = kinds.flatMap(({ title, kind, events }, row) => {
-    const y = row * ROW + 36;
-    return [
-      label(`${title}: ${events.length.toLocaleString()}`, { x: 1, y: y - 16, class: "name" }),
-      shape("line", { x1: 1, x2: WIDTH - 1, y1: y, y2: y, class: "axis" }),
-      ...events.map((event) => mark(row, x(instant(event)), y, kind, `${timeText(event.at)}: ${event.text}`)),
-    ];
-  });
   const height = kinds.length * ROW + 26;
-  const names = Array.from({ length: long > 1 ? NAMED : 1 }, (_, at) => {
-    const then = first + (long * at) / (NAMED - 1);
-    const anchor = at === 0 ? "start" : at === NAMED - 1 ? "end" : "middle";
-    return label(timeText(new Date(then).toISOString()), {
-      x: at === 0 ? 1 : at === NAMED - 1 ? WIDTH - 1 : x(then),
-      y: height - 6,
-      class: "soft",
-      "text-anchor": anchor,
+  const draw = (/** @type {number} */ width) => {
+    const x = (/** @type {number} */ at) => EDGE + ((width - 2 * EDGE) * (at - first)) / long;
+    const shapes = kinds.flatMap(({ title, kind, events }, row) => {
+      const y = row * ROW + 36;
+      return [
+        label(`${title}: ${events.length.toLocaleString()}`, { x: 1, y: y - 16, class: "name" }),
+        shape("line", { x1: 1, x2: width - 1, y1: y, y2: y, class: "axis" }),
+        ...events.map((event) =>
+          mark(row, x(instant(event)), y, kind, `${timeText(event.at)}: ${event.text}`),
+        ),
+      ];
     });
-  });
+    const names = Array.from({ length: long > 1 ? NAMED : 1 }, (_, at) => {
+      const then = first + (long * at) / (NAMED - 1);
+      const anchor = at === 0 ? "start" : at === NAMED - 1 ? "end" : "middle";
+      return label(timeText(new Date(then).toISOString()), {
+        x: at === 0 ? 1 : at === NAMED - 1 ? width - 1 : x(then),
+        y: height - 6,
+        class: "soft",
+        "text-anchor": anchor,
+      });
+    });
+    return [...shapes, ...names];
+  };
   const all = kinds.flatMap(({ title, events }) => events.map((event) => ({ title, event })));
-  return picture({
+  return widePicture({
     name,
-    width: WIDTH,
+    draw,
     height,
-    shapes: [...shapes, ...names],
     titles: [T.time, T.kind, T.what],
     rows: all
       .sort((a, b) => instant(b.event) - instant(a.event))

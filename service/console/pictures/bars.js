@@ -1,10 +1,10 @@
 // @ts-check
 /** Counts over time: a row of bars for each kind, so that none is told from another by its colour. */
-import { label, picture, shape } from "./svg.js";
+import { label, shape, widePicture } from "./svg.js";
 
-const [WIDTH, ROW, TALL, LEFT] = [720, 74, 44, 4];
-/** About how many places have their name below the bars. */
-const NAMED = 6;
+const [ROW, TALL, LEFT] = [74, 44, 4];
+/** About how many pixels the name of a place takes below the bars. */
+const NAMED = 120;
 
 /**
  * Return the bars of several kinds. Each row has a scale of its own, whose highest count stands beside its title.
@@ -16,40 +16,44 @@ const NAMED = 6;
  * @param {{title: string, kind: string, counts: readonly number[]}[]} config.kinds
  */
 export function bars({ name, place, places, short = (text) => text, kinds }) {
-  const step = (WIDTH - 2 * LEFT) / places.length;
-  const every = Math.ceil(places.length / NAMED);
-  const shapes = kinds.flatMap(({ title, kind, counts }, row) => {
-    const most = Math.max(...counts);
-    const base = (row + 1) * ROW;
-    return [
-      label(title, { x: LEFT, y: base - TALL - 8, class: "name" }),
-      label(most.toLocaleString(), {
-        x: WIDTH - LEFT,
-        y: base - TALL - 8,
-        class: "soft",
-        "text-anchor": "end",
-      }),
-      shape("line", { x1: LEFT, x2: WIDTH - LEFT, y1: base, y2: base, class: "axis" }),
-      ...counts.flatMap((count, at) => {
-        if (!count) return [];
-        const height = Math.max(2, (TALL * count) / most);
-        return shape(
-          "rect",
-          { x: LEFT + at * step + 0.5, y: base - height, width: Math.max(1, step - 1), height, class: kind },
-          shape("title", {}, `${places[at]}: ${count.toLocaleString()}`),
-        );
-      }),
-    ];
-  });
   const height = kinds.length * ROW + 22;
-  const names = places.flatMap((text, at) =>
-    at % every ? [] : label(short(text), { x: LEFT + at * step, y: height - 5, class: "soft" }),
-  );
-  return picture({
+  const draw = (/** @type {number} */ width) => {
+    const step = (width - 2 * LEFT) / places.length;
+    const every = Math.ceil(NAMED / step);
+    const shapes = kinds.flatMap(({ title, kind, counts }, row) => {
+      const most = Math.max(...counts);
+      const base = (row + 1) * ROW;
+      const above = base - TALL - 8;
+      return [
+        label(title, { x: LEFT, y: above, class: "name" }),
+        label(most.toLocaleString(), { x: width - LEFT, y: above, class: "soft", "text-anchor": "end" }),
+        shape("line", { x1: LEFT, x2: width - LEFT, y1: base, y2: base, class: "axis" }),
+        ...counts.flatMap((count, at) => {
+          if (!count) return [];
+          const tall = Math.max(2, (TALL * count) / most);
+          return shape(
+            "rect",
+            {
+              x: LEFT + at * step + 0.5,
+              y: base - tall,
+              width: Math.max(1, step - 1),
+              height: tall,
+              class: kind,
+            },
+            shape("title", {}, `${places[at]}: ${count.toLocaleString()}`),
+          );
+        }),
+      ];
+    });
+    const names = places.flatMap((text, at) =>
+      at % every ? [] : label(short(text), { x: LEFT + at * step, y: height - 5, class: "soft" }),
+    );
+    return [...shapes, ...names];
+  };
+  return widePicture({
     name,
-    width: WIDTH,
+    draw,
     height,
-    shapes: [...shapes, ...names],
     titles: [place, ...kinds.map(({ title }) => title)],
     rows: places.map((text, at) => [text, ...kinds.map(({ counts }) => counts[at].toLocaleString())]),
   });

@@ -1,9 +1,9 @@
 // @ts-check
 /** The parts of a whole as one bar. */
 import { PICTURES as T } from "../strings/pictures.js";
-import { label, picture, shape } from "./svg.js";
+import { label, shape, widePicture } from "./svg.js";
 
-const [WIDTH, TALL, LINE] = [720, 28, 24];
+const [TALL, LINE] = [28, 24];
 
 /**
  * Return a bar; each part has a number in the bar and in the list below it. Empty parts are left out.
@@ -17,30 +17,31 @@ export function share(title, parts) {
     title,
     given.map(({ text, count }) => `${text} ${count.toLocaleString()}`),
   );
-  let x = 0;
-  const shapes = given.flatMap(({ text, count, kind }, at) => {
-    const width = (WIDTH * count) / whole;
-    const left = x;
-    const y = TALL + (at + 1) * LINE;
-    x += width;
-    return [
-      shape(
-        "rect",
-        { x: left + 1, y: 1, width: Math.max(1, width - 2), height: TALL, class: kind },
-        shape("title", {}, `${text}: ${count.toLocaleString()}`),
-      ),
-      ...(width > LINE
-        ? [label(`${at + 1}`, { x: left + width / 2, y: 20, class: "on", "text-anchor": "middle" })]
-        : []),
-      shape("rect", { x: 1, y: y - 12, width: 14, height: 14, class: kind }),
-      label(`${at + 1}. ${text}: ${count.toLocaleString()} (${percent(count / whole)})`, { x: 24, y }),
-    ];
-  });
-  return picture({
+  const draw = (/** @type {number} */ room) => {
+    let x = 0;
+    return given.flatMap(({ text, count, kind }, at) => {
+      const width = (room * count) / whole;
+      const left = x;
+      const y = TALL + (at + 1) * LINE;
+      x += width;
+      return [
+        shape(
+          "rect",
+          { x: left + 1, y: 1, width: Math.max(1, width - 2), height: TALL, class: kind },
+          shape("title", {}, `${text}: ${count.toLocaleString()}`),
+        ),
+        ...(width > LINE
+          ? [label(`${at + 1}`, { x: left + width / 2, y: 20, class: "on", "text-anchor": "middle" })]
+          : []),
+        shape("rect", { x: 1, y: y - 12, width: 14, height: 14, class: kind }),
+        label(`${at + 1}. ${text}: ${count.toLocaleString()} (${percent(count / whole)})`, { x: 24, y }),
+      ];
+    });
+  };
+  return widePicture({
     name,
-    width: WIDTH,
+    draw,
     height: TALL + given.length * LINE + 10,
-    shapes,
     titles: [title, T.number, T.part],
     rows: given.map(({ text, count }) => [text, count.toLocaleString(), percent(count / whole)]),
   });

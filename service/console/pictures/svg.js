@@ -6,8 +6,8 @@ import { table } from "../parts/rows.js";
 import { scrolling } from "../parts/scroll.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
-/** The widest picture that may shrink a little to fit its column; texts of wider ones would become too small. */
-const FITTING = 720;
+/** The narrowest drawing: below it, texts would not fit, and the reader scrolls. */
+const LEAST = 640;
 
 /**
  * Return a shape; attributes without a value are left out, and text becomes text nodes.
@@ -44,18 +44,49 @@ export function label(text, attributes, most = Infinity) {
  * @param {import("../core/dom.js").Child[][]} config.rows
  */
 export function picture({ name, width, height, shapes, titles, rows }) {
+  return framed(name, scrolling(name, drawing(name, width, height, shapes)), titles, rows);
+}
+
+/**
+ * Return a picture that is as wide as its card.
+ * @param {object} config Like that of `picture`.
+ * @param {string} config.name
+ * @param {(width: number) => Node[]} config.draw Returns the shapes.
+ * @param {number} config.height
+ * @param {string[]} config.titles
+ * @param {import("../core/dom.js").Child[][]} config.rows
+ */
+export function widePicture({ name, draw, height, titles, rows }) {
+  const place = scrolling(name);
+  let drawn = 0;
+  const fit = () => {
+    const { paddingInlineStart, paddingInlineEnd } = getComputedStyle(place);
+    const room = place.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd);
+    const width = Math.max(LEAST, Math.floor(room) || 0);
+    if (width === drawn) return;
+    drawn = width;
+    place.replaceChildren(drawing(name, width, height, draw(width)));
+  };
+  new ResizeObserver(fit).observe(place);
+  fit();
+  return framed(name, place, titles, rows);
+}
+
+/** @param {string} name @param {number} width @param {number} height @param {Node[]} shapes */
+function drawing(name, width, height, shapes) {
   const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+  return shape("svg", { ...size, role: "img", "aria-label": name, class: "drawing" }, ...shapes);
+}
+
+/**
+ * @param {string} name @param {HTMLElement} place @param {string[]} titles
+ * @param {import("../core/dom.js").Child[][]} rows
+ */
+function framed(name, place, titles, rows) {
   return h(
     "div",
     { class: "picture" },
-    scrolling(
-      name,
-      shape(
-        "svg",
-        { ...size, role: "img", "aria-label": name, class: width <= FITTING ? "drawing fits" : "drawing" },
-        ...shapes,
-      ),
-    ),
+    place,
     h("details", null, h("summary", null, T.asTable), table(T.tableOf(name), titles, rows)),
   );
 }

@@ -180,6 +180,7 @@ export const LIFETIMES = /** @type {[number, string][]} */ ([
   [86_400, "1 day"],
   [604_800, "7 days"],
   [2_592_000, "30 days"],
+  [7_776_000, "90 days"],
   [31_536_000, "1 year"],
 ]);
 

@@ -25,6 +25,14 @@ export const FORM = {
 
 /** A length of time; its units by their seconds. */
 export const LASTING = {
+  usual: "Usual lengths",
+  lengths: /** @type {[number, string][]} */ ([
+    [86_400, "1 day"],
+    [604_800, "1 week"],
+    [1_209_600, "2 weeks"],
+    [2_592_000, "30 days"],
+  ]),
+  longest: (/** @type {string} */ length) => `Longest: ${length}`,
   number: "Number",
   unit: "Unit",
   units: /** @type {Record<number, string>} */ ({

@@ -22,6 +22,7 @@ export const FRAME = {
   shortcuts: "Keyboard shortcuts",
   signedInAs: (/** @type {string} */ name) => `Signed in as ${name}`,
   guide: "Guide",
+  guideHere: "Guide to this page",
   api: "API",
   version: (/** @type {string} */ version) => `Version ${version}`,
   findings: (/** @type {number} */ n) => (n === 1 ? " finding" : " findings"),
@@ -54,6 +55,7 @@ export const GROUPS = {
 
 export const ENTRIES = {
   users: "Users",
+  serviceAccounts: "Service accounts",
   roles: "Roles",
   assignments: "Assignments",
   requests: "Requests",

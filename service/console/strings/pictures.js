@@ -27,14 +27,21 @@ export const ACTIVITY = {
   title: "Activity",
   card: "The last 24 hours",
   all: "Seven days",
-  text: "Sign-ins, refusals and logged operations of all nodes by hour. The table has the numbers of each hour.",
+  text:
+    "Sign-ins, refusals and logged operations of all nodes by hour, or by day for more than a week. " +
+    "The table has the numbers.",
   span: "Span",
   spans: /** @type {[string, string][]} */ ([
     ["24", "24 hours"],
     ["72", "3 days"],
     ["168", "7 days"],
+    ["720", "30 days"],
+    ["2160", "90 days"],
   ]),
   hour: "Hour",
+  day: "Day",
+  ofDays: (/** @type {number} */ days) =>
+    `Sign-ins, refusals and operations of ${count(days, "day", "days")}, by day`,
   name: (/** @type {number} */ hours) =>
     `Sign-ins, refusals and operations in the last ${count(hours, "hour", "hours")}`,
   kinds: {

@@ -296,6 +296,15 @@ export const POLICY = {
   visitorCaller: "a visitor",
   loginCaller: "a login",
   restore: "Restore",
+  restoreOne: (/** @type {number} */ n) => `Restore revision ${n}`,
+  deletes: "This deletes",
+  recordKinds: /** @type {Record<string, string>} */ ({
+    menu: "Button",
+    service: "Service",
+    resource: "Resource",
+    opening: "Public access",
+    role: "Role",
+  }),
   restoreTitle: (/** @type {number} */ n) => `Restore revision ${n}?`,
   restoreText: (/** @type {number} */ n) =>
     `These edits restore the lines of revision ${n} as a new revision. Roles do not change.`,

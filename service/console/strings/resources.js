@@ -74,6 +74,7 @@ export const RESOURCES = {
   closedOnly: "Closed to everyone",
   bind: "Bind Buttons",
   bindText: "Any one of the bound Buttons gives access to the resource.",
+  bindHelp: "Holders of any one of these permissions can send the request.",
   chooseButtons: "Buttons",
   preview: "Preview",
   bindTitle: (/** @type {string} */ name) => `Change the bindings of ${name}?`,

@@ -4,6 +4,20 @@ import { count } from "./words.js";
 
 export const TABLE = {
   select: (/** @type {string} */ name) => `Select ${name}`,
+  selectPage: "Select all on this page",
+  selectAll: (/** @type {number} */ all, /** @type {number} */ most) =>
+    all > most
+      ? `Select the first ${most.toLocaleString()} of ${all.toLocaleString()}`
+      : `Select all ${all.toLocaleString()} that match`,
+  view: "View",
+  dense: "Compact rows",
+  keep: "Save these filters",
+  keepName: "Name",
+  keptAs: (/** @type {string} */ name) => `The filters were saved as ${name}, under View.`,
+  forget: (/** @type {string} */ name) => `Delete the saved filters ${name}`,
+  share: "Copy the link to this list",
+  cutFile: (/** @type {number} */ n) =>
+    `The file has the first ${n.toLocaleString()} rows. Filter for others.`,
   filters: "Filters",
   more: "More filters",
   all: "All",

@@ -139,15 +139,20 @@ export const USERS = {
   newUser: "New user",
   subject: (/** @type {string | null} */ name) => (name ? `User ${name}` : "The user"),
   newService: "New service account",
+  services: "Service accounts",
+  noServices: "There are no service accounts. Programs sign in with the API keys of a service account.",
+  first: "First password",
+  firsts: /** @type {Record<string, string>} */ ({
+    invite: "Invite the user, who sets a password",
+    password: "Set a password now",
+  }),
   mayLogIn: "Can sign in at once",
   userNameHelp: "The unique name for signing in.",
   nickNameHelp: "The displayed name.",
   avatarHelp: "URL of a picture: http(s), or a path of this service.",
-  passwordHelp:
-    "Long and hard to guess. There are no rules for kinds of characters. Leave empty to invite the " +
-    "user, who then sets a password.",
+  passwordHelp: "Long and hard to guess. There are no rules for kinds of characters.",
   serviceHelp: "The guarded service that the account belongs to.",
-  madeUser: (/** @type {string} */ name) => `User ${name} was created.`,
+  made: (/** @type {string} */ name) => `User ${name} was created.`,
   editTitle: (/** @type {string} */ name) => `Edit ${name}`,
   saved: (/** @type {string} */ name) => `User ${name} was saved.`,
   rolesHelp:
@@ -218,7 +223,7 @@ export const KEYS = {
   noEnd: "Without an end",
   scopesHelp:
     "Permissions, separated by commas or spaces; wildcards are allowed. Empty: all permissions of the account.",
-  made: "The new key",
+  made: "New key",
   madeText: "The key is shown only once. Store it in a safe place.",
   delete: "Delete",
   deleteTitle: (/** @type {string} */ name) => `Delete API key ${name}?`,

@@ -1,18 +1,21 @@
 // @ts-check
 /** The caller's own account: the profile, the password and the second factors. */
-import { badge, badges, card, definition, h } from "../core/dom.js";
+import { badge, badges, button, card, definition, h } from "../core/dom.js";
+import { session } from "../core/session.js";
 import { block } from "../parts/block.js";
 import { tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors.js";
 import { form, merging } from "../parts/form.js";
 import { ownOrigins } from "../parts/origins.js";
 import { password } from "../parts/password.js";
+import { attempt } from "../parts/preview.js";
 import { areThere } from "../parts/providers.js";
 import { rights } from "../parts/rights.js";
 import { endings } from "../parts/role-endings.js";
 import { attempting } from "../parts/trouble.js";
 import { ACCOUNT as T } from "../strings/account.js";
 import { FACTORS } from "../strings/factors.js";
+import { FRAME } from "../strings/frame.js";
 import { RIGHTS } from "../strings/home.js";
 import { ORIGINS } from "../strings/providers.js";
 import { ENDINGS } from "../strings/role-endings.js";
@@ -21,7 +24,10 @@ const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
-  page.title(T.title);
+  page.title(
+    T.title,
+    button(FRAME.signOut, () => attempt(FRAME.signOut, () => session.signOut()), { icon: "log-out" }),
+  );
   /** @type {import("../types/api").OwnProfile | null} */ let stored = null;
   const profile = await merging({
     read: async () => {

@@ -39,7 +39,7 @@ export async function show(page) {
             options: services ?? [],
             value: services?.[1]?.[0] ?? OWN,
           },
-          { name: "base", label: T.base, help: T.baseHelp, attributes: { spellcheck: "false" } },
+          { name: "base", label: T.base, help: T.baseHelp, code: true },
           {
             name: "file",
             label: T.file,

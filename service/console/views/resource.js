@@ -2,21 +2,22 @@
 /** One resource: what is stored, which Buttons open it, and what can be done about it. */
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { copyable } from "../parts/copy.js";
+import { deleting, toggle } from "../parts/declared.js";
 import { ask, tell } from "../parts/dialog.js";
 import { history } from "../parts/history.js";
-import { Forest, pathOf, readMenus } from "../parts/menus.js";
+import { readButtons } from "../parts/menus.js";
 import { picker } from "../parts/picker.js";
-import { attempt, previewed, remove, setEnabled, undoing } from "../parts/preview.js";
+import { agreed, attempt, previewed, undoing } from "../parts/preview.js";
 import { record } from "../parts/record.js";
 import { related } from "../parts/related.js";
 import { requestLine } from "../parts/request-line.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
+import { RESOURCE, stateOf } from "../records/resource.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { RESOURCES as T } from "../strings/resources.js";
 import { demandsText } from "../strings/step-up.js";
-import { stateOf } from "./resources.js";
 
 const ONE = "/api/resource/{id}";
 const STATE = "/api/resource/{id}/enabled";
@@ -45,9 +46,14 @@ export async function show(page) {
       linkButton(`/resources/${resource.id}/edit`, ACTION.edit, { icon: "edit" }),
     acts: [
       page.may("PUT /api/resource/{id}/enabled") &&
-        button(resource.enabled ? T.disable : T.enable, () => toggle(page, resource, etag)),
+        button(resource.enabled ? T.disable : T.enable, () =>
+          toggle(page, RESOURCE, resource, etag, ["PUT", STATE]),
+        ),
       page.may("DELETE /api/resource/{id}") &&
-        button(ACTION.delete, () => deleteResource(page, resource, etag), { kind: "danger", icon: "trash" }),
+        button(ACTION.delete, () => deleting(page, RESOURCE, resource, etag), {
+          kind: "danger",
+          icon: "trash",
+        }),
     ],
     tabs: [
       {
@@ -102,34 +108,34 @@ function bindings(page, resource, bound, etag) {
   const path = { id: resource.id };
   const ids = bound.map(({ id }) => id);
   const binds = page.may("PUT /api/resource/{id}/buttons");
-  /** @param {number[]} menuIds @param {(id: number) => string} name */
-  const bind = (menuIds, name) =>
-    attempt(T.bindTitle(resource.resourceName), async () => {
-      const added = menuIds.filter((id) => !ids.includes(id));
-      const removed = ids.filter((id) => !menuIds.includes(id));
-      if (!added.length && !removed.length) return tell(T.unchanged(resource.resourceName));
-      const names = (/** @type {string} */ title, /** @type {number[]} */ list, /** @type {string} */ kind) =>
-        list.length > 0 &&
-        h(
-          "span",
-          { class: "difference" },
-          title,
-          " ",
-          list.map((id) => [badge(name(id), kind), " "]),
-        );
-      const done = await previewed({
-        title: T.bindTitle(resource.resourceName),
-        confirm: T.bindConfirm,
-        danger: menuIds.length === 0,
-        text: [names(T.adds, added, "good"), names(T.takes, removed, "bad")],
-        write: (dryRun) => page.call("PUT", BOUND, { path, body: { menuIds }, ifMatch: etag, dryRun }),
-      });
-      if (!done) return undefined;
-      tell(T.bound(resource.resourceName), {
-        undo: undoing(page, ["PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }]),
-      });
-      return page.reload();
+  /** @param {number[]} menuIds @param {(id: number) => string} name @param {import("../parts/dialog.js").Box} [box] */
+  const bind = async (menuIds, name, box) => {
+    const added = menuIds.filter((id) => !ids.includes(id));
+    const removed = ids.filter((id) => !menuIds.includes(id));
+    if (!added.length && !removed.length) return tell(T.unchanged(resource.resourceName));
+    const names = (/** @type {string} */ title, /** @type {number[]} */ list, /** @type {string} */ kind) =>
+      list.length > 0 &&
+      h(
+        "span",
+        { class: "difference" },
+        title,
+        " ",
+        list.map((id) => [badge(name(id), kind), " "]),
+      );
+    const done = await (box ? agreed : previewed)({
+      box,
+      title: T.bindTitle(resource.resourceName),
+      confirm: T.bindConfirm,
+      danger: menuIds.length === 0,
+      text: [names(T.adds, added, "good"), names(T.takes, removed, "bad")],
+      write: (dryRun) => page.call("PUT", BOUND, { path, body: { menuIds }, ifMatch: etag, dryRun }),
     });
+    if (!done) return undefined;
+    tell(T.bound(resource.resourceName), {
+      undo: undoing(page, ["PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }]),
+    });
+    return page.reload();
+  };
   const known = (/** @type {number} */ id) =>
     bound.find((button_) => button_.id === id)?.authMark ?? String(id);
   return [
@@ -145,9 +151,11 @@ function bindings(page, resource, bound, etag) {
               button(
                 T.unbind,
                 () =>
-                  bind(
-                    ids.filter((id) => id !== each.id),
-                    known,
+                  attempt(T.bindTitle(resource.resourceName), () =>
+                    bind(
+                      ids.filter((id) => id !== each.id),
+                      known,
+                    ),
                   ),
                 { "aria-label": T.unbindOne(each.title) },
               ),
@@ -164,47 +172,19 @@ function bindings(page, resource, bound, etag) {
           T.bind,
           () =>
             attempt(T.bind, async () => {
-              const forest = new Forest(await readMenus(page));
-              const options = forest.buttons.map((place) => ({
-                key: place.menu.id,
-                text: `${pathOf(place).join(" › ")} ${place.menu.authMark}`,
-                note: place.menu.enabled ? null : T.disabledState,
-              }));
-              options.sort((a, b) => a.text.localeCompare(b.text));
+              const options = await readButtons(page);
               const control = picker(options, ids);
-              const done = await ask({
+              const codeOf = (/** @type {number} */ id) => options.find(({ key }) => key === id)?.code ?? "";
+              await ask({
                 title: T.bind,
                 text: T.bindText,
                 confirm: T.preview,
                 extra: [{ name: "menuIds", label: T.chooseButtons, type: "custom", control }],
+                act: ({ menuIds }, { box }) => bind(menuIds, codeOf, box),
               });
-              if (done) await bind(done.menuIds, (id) => forest.places.get(id)?.menu.authMark ?? String(id));
             }),
           { icon: "link" },
         ),
       ),
   ];
-}
-
-/** @param {Page} page @param {Resource} resource @param {string | null} etag */
-function toggle(page, resource, etag) {
-  const path = { id: resource.id };
-  return setEnabled(page, {
-    on: !resource.enabled,
-    name: resource.resourceName,
-    texts: T,
-    etag,
-    write: (enabled, options) => page.call("PUT", STATE, { path, body: { enabled }, ...options }),
-  });
-}
-
-/** @param {Page} page @param {Resource} resource @param {string | null} etag */
-function deleteResource(page, resource, etag) {
-  const path = { id: resource.id };
-  return remove(page, {
-    name: resource.resourceName,
-    texts: T,
-    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: etag, dryRun }),
-    next: "/resources",
-  });
 }

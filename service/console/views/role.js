@@ -3,22 +3,20 @@
 import { button, card, definition, linkButton } from "../core/dom.js";
 import { access } from "../parts/access.js";
 import { copyable } from "../parts/copy.js";
+import { deleting, toggle } from "../parts/declared.js";
 import { history } from "../parts/history.js";
 import { members } from "../parts/members.js";
 import { permissions } from "../parts/permissions.js";
-import { remove, setEnabled } from "../parts/preview.js";
 import { requestRule } from "../parts/request-rule.js";
 import { record } from "../parts/record.js";
 import { edited, time } from "../parts/time.js";
+import { ROLE, stateOf } from "../records/role.js";
 import { RULE } from "../strings/request-rule.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { ROLES as T } from "../strings/roles.js";
 import { duration } from "../strings/words.js";
-import { stateOf } from "./roles.js";
 
 const ONE = "/api/role/{id}";
-
-/** @typedef {import("../types/api").Role} Role */
 
 /** @param {import("../core/page.js").Page} page */
 export async function show(page) {
@@ -33,9 +31,9 @@ export async function show(page) {
     primary: edits && linkButton(`/roles/${role.id}/edit`, ACTION.edit, { icon: "edit" }),
     acts: [
       page.may("POST /api/role") && linkButton(`/roles/new?copy=${role.id}`, T.copy, { icon: "plus" }),
-      edits && button(role.enabled ? T.disable : T.enable, () => toggle(page, role, etag)),
+      edits && button(role.enabled ? T.disable : T.enable, () => toggle(page, ROLE, role, etag)),
       page.may("DELETE /api/role/{id}") &&
-        button(ACTION.delete, () => deleteRole(page, role, etag), { kind: "danger", icon: "trash" }),
+        button(ACTION.delete, () => deleting(page, ROLE, role, etag), { kind: "danger", icon: "trash" }),
     ],
     tabs: [
       {
@@ -59,28 +57,5 @@ export async function show(page) {
         [T.updated, edited(role)],
       ]),
     ),
-  });
-}
-
-/** @param {import("../core/page.js").Page} page @param {Role} role @param {string | null} etag */
-function toggle(page, role, etag) {
-  const path = { id: role.id };
-  return setEnabled(page, {
-    on: !role.enabled,
-    name: role.roleName,
-    texts: T,
-    etag,
-    write: (enabled, options) => page.call("PATCH", ONE, { path, body: { enabled }, ...options }),
-  });
-}
-
-/** @param {import("../core/page.js").Page} page @param {Role} role @param {string | null} etag */
-function deleteRole(page, role, etag) {
-  const path = { id: role.id };
-  return remove(page, {
-    name: role.roleName,
-    texts: T,
-    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: etag, dryRun }),
-    next: "/roles",
   });
 }

@@ -1,15 +1,15 @@
 // @ts-check
 /** One other service: what is stored, its public access, and the way to its resources. */
 import { button, card, definition, linkButton } from "../core/dom.js";
+import { deleting } from "../parts/declared.js";
 import { history } from "../parts/history.js";
 import { openings } from "../parts/openings.js";
-import { remove } from "../parts/preview.js";
 import { record } from "../parts/record.js";
 import { related } from "../parts/related.js";
 import { edited, time } from "../parts/time.js";
+import { SERVICE, routerOf } from "../records/service.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { SERVICES as T } from "../strings/services.js";
-import { routerOf } from "./services.js";
 
 const ONE = "/api/service/{id}";
 
@@ -25,7 +25,10 @@ export async function show(page) {
       linkButton(`/services/${service.id}/edit`, ACTION.edit, { icon: "edit" }),
     acts: [
       page.may("DELETE /api/service/{id}") &&
-        button(ACTION.delete, () => deleteService(page, service, etag), { kind: "danger", icon: "trash" }),
+        button(ACTION.delete, () => deleting(page, SERVICE, service, etag), {
+          kind: "danger",
+          icon: "trash",
+        }),
     ],
     tabs: [
       {
@@ -49,20 +52,5 @@ export async function show(page) {
       ]),
       related(page, ["GET /api/resource/list", `/resources?service=${service.name}`, T.resources, "link"]),
     ),
-  });
-}
-
-/**
- * @param {import("../core/page.js").Page} page
- * @param {import("../types/api").Service} service
- * @param {string | null} etag
- */
-function deleteService(page, service, etag) {
-  const path = { id: service.id };
-  return remove(page, {
-    name: service.name,
-    texts: T,
-    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: etag, dryRun }),
-    next: "/services",
   });
 }

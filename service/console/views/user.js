@@ -5,6 +5,7 @@ import { access } from "../parts/access.js";
 import { assignments } from "../parts/assignments.js";
 import { ban, unban } from "../parts/bans.js";
 import { block } from "../parts/block.js";
+import { deleting } from "../parts/declared.js";
 import { ask, tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors-of.js";
 import { history } from "../parts/history.js";
@@ -12,13 +13,14 @@ import { invite } from "../parts/invitations.js";
 import { keys } from "../parts/keys.js";
 import { origins } from "../parts/origins.js";
 import { areThere } from "../parts/providers.js";
-import { attempt, remove, setEnabled } from "../parts/preview.js";
+import { attempt, setEnabled } from "../parts/preview.js";
 import { record } from "../parts/record.js";
 import { related } from "../parts/related.js";
 import { table } from "../parts/rows.js";
 import { takeovers } from "../parts/takeovers.js";
 import { edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
+import { USER } from "../records/user.js";
 import { ASSIGNMENTS } from "../strings/assignments.js";
 import { ACTION, RECORD, RELATED } from "../strings/common.js";
 import { ORIGINS } from "../strings/providers.js";
@@ -67,7 +69,7 @@ export async function show(page) {
         button(T.reset, () => reset(page, user), { icon: "key" }),
       !self &&
         page.may("DELETE /api/user/{id}") &&
-        button(ACTION.delete, () => deleteUser(page, user, etag), {
+        button(ACTION.delete, () => deleting(page, USER, user, etag), {
           kind: "danger",
           icon: "trash",
           ...managed,
@@ -303,19 +305,4 @@ async function kick(page, user, device) {
   if (!done) return;
   tell(device ? T.kickedFrom(user.userName, device) : T.kicked(user.userName));
   await page.reload();
-}
-
-/**
- * @param {import("../core/page.js").Page} page
- * @param {import("../parts/users.js").User} user
- * @param {string | null} etag
- */
-function deleteUser(page, user, etag) {
-  const path = { id: user.id };
-  return remove(page, {
-    name: user.userName,
-    texts: T,
-    write: (dryRun) => page.call("DELETE", "/api/user/{id}", { path, ifMatch: etag, dryRun }),
-    next: "/users",
-  });
 }

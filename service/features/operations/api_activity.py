@@ -50,7 +50,7 @@ class ActivityQuery(Schema):
 class SystemActivity(Endpoint[LogStream], at="/api/system/activity"):
     @needs("system:activity:list", name="listActivity", refuses=[Unavailable])
     async def on_get(self, context: RequestContext, query: ActivityQuery) -> Activity:
-        """Count sign-ins, logged operations and refusals of all nodes by hour, for up to seven days.
+        """Count sign-ins, logged operations and refusals of all nodes by hour, for up to 90 days.
 
         An entry is counted once it is in its log, a moment after the answer. Hours begin in UTC.
         """

@@ -1,7 +1,7 @@
 -- Prepended to the scripts of the log entries, whose first KEYS are the stream and the counts.
 
 local LOG_STREAM, LOG_GROUP, LOG_COUNTS = KEYS[1], 'writers', KEYS[2]
-local ACTIVITY_HOURS = 168
+local ACTIVITY_HOURS = 2160
 local ACTIVITY_COUNTS = { 'logins', 'login_failures', 'allowed', 'refused' }
 
 local function log_count(name)

@@ -5,7 +5,6 @@ import { REQUESTS as PATH } from "../../navigation.js";
 import { tell } from "../../parts/dialog.js";
 import { form } from "../../parts/form.js";
 import { lasting } from "../../parts/lasting.js";
-import { SPELLED, showing } from "../../parts/policy.js";
 import { agreed } from "../../parts/preview.js";
 import { roleCodes } from "../../parts/suggestions.js";
 import { coming } from "../../parts/time.js";
@@ -28,7 +27,8 @@ export async function show(page) {
         required: true,
         value: roleCode,
         help: T.codeHelp,
-        attributes: { ...SPELLED, maxlength: 64 },
+        most: 64,
+        code: true,
         wrap: roleCodes(page),
       },
       {
@@ -36,20 +36,26 @@ export async function show(page) {
         label: T.reason,
         type: "textarea",
         help: T.reasonHelp,
-        attributes: { maxlength: 500 },
+        most: 500,
       },
       { name: "lasts", label: T.lasts, type: "select", required: true, options: T.lasting },
-      { name: "duration", label: T.amount, type: "custom", control: lasting("duration", HOUR) },
-      { name: "until", label: T.end, type: "datetime" },
+      {
+        name: "duration",
+        label: T.amount,
+        type: "custom",
+        control: lasting("duration", HOUR),
+        only: ({ lasts }) => lasts === "duration",
+      },
+      { name: "until", label: T.end, type: "datetime", only: ({ lasts }) => lasts === "until" },
       { name: "from", label: T.from, type: "datetime", help: T.fromHelp },
-      { name: "ticket", label: T.ticket, help: T.ticketHelp, attributes: { maxlength: 128 } },
+      { name: "ticket", label: T.ticket, help: T.ticketHelp, most: 128 },
     ],
     before: decisionId && refusal(page, decisionId),
     submit: T.preview,
     cancel: () => history.back(),
-    save: async ({ lasts, duration, until, ...values }, { key, form: shown }) => {
-      const given = { ...values, decisionId, ...(lasts === "until" ? { until } : { duration }) };
-      const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
+    save: async (values, { key, form: shown }) => {
+      const given = Object.entries({ ...values, lasts: null, decisionId });
+      const body = Object.fromEntries(given.filter(([, value]) => value));
       const { data } = await agreed({
         title: T.askTitle(values.roleCode),
         more: foreseen,
@@ -61,12 +67,6 @@ export async function show(page) {
       page.go(`${PATH}/${data.id}`);
     },
   });
-  const fit = () => {
-    const { lasts } = made.values();
-    showing(made, { duration: lasts === "duration", until: lasts === "until" });
-  };
-  made.addEventListener("change", fit);
-  fit();
   page.put(h("p", null, T.askText), made);
 }
 

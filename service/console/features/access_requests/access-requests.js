@@ -5,7 +5,7 @@ import * as queue from "../../core/queue.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { listing } from "../../parts/table.js";
 import { coming, time } from "../../parts/time.js";
-import { roleOptions } from "../../parts/users.js";
+import { NONE, byUserId, roleNamed, roleOptions } from "../../parts/users.js";
 import { RECORD } from "../../strings/common.js";
 import { lasting, stateOf } from "./acts.js";
 import { REQUESTS as T } from "./strings.js";
@@ -22,7 +22,7 @@ const PARTS = /** @type {[Part, string][]} */ ([
 /** @param {Page} page */
 export async function show(page) {
   const [part] = PARTS.find(([, path]) => path === page.path) ?? PARTS[0];
-  const [roles, waiting] = await Promise.all([part === "waiting" ? null : roleOptions(page), queue.read()]);
+  const [roles, waiting] = await Promise.all([roleOptions(page), queue.read()]);
   page.title(
     T.title,
     page.may("POST /api/access-request") &&
@@ -42,8 +42,9 @@ export async function show(page) {
     ),
     listing(page, {
       caption: T.captions[part],
+      file: "requests",
       filters: part === "waiting" ? [] : filters(part, page, roles),
-      columns: columns(part),
+      columns: columns(part, roles),
       row: ({ id }) => `${PATH}/${id}`,
       load: part === "waiting" ? () => queued() : (query) => load(page, part, query),
       size: part === "waiting" ? 200 : 20,
@@ -62,11 +63,15 @@ function filters(part, page, roles) {
   ];
 }
 
-/** Return the columns of a part. @param {Part} part @returns {import("../../parts/table.js").Column[]} */
-function columns(part) {
+/**
+ * Return the columns of a part.
+ * @param {Part} part @param {[string, string][] | null} roles
+ * @returns {import("../../parts/table.js").Column[]}
+ */
+function columns(part, roles) {
   const sorts = part !== "waiting"; // these come in the order in which they expire
   return [
-    { title: T.role, cell: ({ roleCode }) => roleCode, ...(sorts && { sort: "roleCode" }) },
+    { title: T.role, cell: ({ roleCode }) => roleNamed(roles, roleCode), ...(sorts && { sort: "roleCode" }) },
     ...(part === "mine"
       ? []
       : [
@@ -100,14 +105,7 @@ async function queued() {
  * Return a page of requests; those of a user are asked for by id.
  * @param {Page} page @param {Part} part @param {Record<string, any>} query
  */
-async function load(page, part, { userName, ...query }) {
-  if (part === "mine") query.userId = page.me.id;
-  if (userName) {
-    const { data } = await page.call("GET", "/api/user/list", { query: { userName, size: 200 } });
-    const user =
-      data.items.length === 1 ? data.items[0] : data.items.find((each) => each.userName === userName);
-    if (!user) return { items: [], total: 0 };
-    query.userId = user.id;
-  }
-  return (await page.call("GET", "/api/access-request/list", { query })).data;
+async function load(page, part, query) {
+  const asked = await byUserId(page, part === "mine" ? { ...query, userId: page.me.id } : query);
+  return asked ? (await page.call("GET", "/api/access-request/list", { query: asked })).data : NONE;
 }

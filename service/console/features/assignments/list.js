@@ -1,9 +1,9 @@
 // @ts-check
 /** All assignments of roles to users: filters, pages, and the way to each user. */
 import { h } from "../../core/dom.js";
-import { begun, decided, ending } from "../../parts/assignments.js";
+import { begun, decided, endOf } from "../../parts/assignments.js";
 import { listing } from "../../parts/table.js";
-import { roleOptions } from "../../parts/users.js";
+import { NONE, byUserId, roleNamed, roleOptions } from "../../parts/users.js";
 import { ASSIGNMENTS as T } from "../../strings/assignments.js";
 
 /** @typedef {import("../../core/page.js").Page} Page */
@@ -16,26 +16,19 @@ export async function show(page) {
     h("p", null, T.text),
     listing(page, {
       caption: T.caption,
+      file: "assignments",
       filters: [
         ...(page.may("GET /api/user/list") ? [{ name: "userName", label: T.user }] : []),
         { name: "roleCode", label: T.role, type: roles ? "select" : "text", options: roles ?? [] },
         { name: "source", label: T.source, type: "select", options: Object.entries(T.sources), more: true },
         { name: "endsBefore", label: T.endsBefore, type: "date" },
-        {
-          name: "endless",
-          label: T.endless,
-          type: "select",
-          options: [
-            ["true", T.noEnd],
-            ["false", T.some],
-          ],
-        },
+        { name: "endless", label: T.endless, type: "whether", words: [T.noEnd, T.some] },
       ],
       columns: [
         { title: T.user, sort: "userName", cell: ({ userName }) => userName },
-        { title: T.role, sort: "roleCode", cell: ({ roleCode }) => roleCode },
+        { title: T.role, sort: "roleCode", cell: ({ roleCode }) => roleNamed(roles, roleCode) },
         { title: T.from, sort: "from", cell: begun },
-        { title: T.until, sort: "until", cell: ending },
+        { title: T.until, sort: "until", cell: endOf },
         { title: T.reason, cell: ({ reason }) => reason },
         { title: T.source, kind: "wide", cell: ({ source }) => T.sources[source] ?? source },
         { title: T.decided, sort: "createTime", cell: decided },
@@ -52,13 +45,7 @@ export async function show(page) {
  * @param {Page} page
  * @param {Record<string, any>} query
  */
-async function load(page, { userName, ...query }) {
-  if (userName) {
-    const { data } = await page.call("GET", "/api/user/list", { query: { userName, size: 200 } });
-    const user =
-      data.items.length === 1 ? data.items[0] : data.items.find((each) => each.userName === userName);
-    if (!user) return { items: [], total: 0 };
-    query.userId = user.id;
-  }
-  return (await page.call("GET", "/api/assignment/list", { query })).data;
+async function load(page, query) {
+  const asked = await byUserId(page, query);
+  return asked ? (await page.call("GET", "/api/assignment/list", { query: asked })).data : NONE;
 }

@@ -44,7 +44,8 @@ function create(page, buttons) {
           required: true,
           value: named,
           help: T.nameHelp,
-          attributes: { maxlength: 32, ...SPELLED },
+          most: 32,
+          code: true,
         },
         {
           name: "kind",
@@ -138,7 +139,7 @@ function fields(page, { client, mapping, ceiling, enabled }, buttons) {
       label: T.client,
       value: client,
       help: T.clientHelp,
-      attributes: SPELLED,
+      code: true,
       wrap: userNames(page),
     },
     {

@@ -96,7 +96,7 @@ function question(page, services) {
         options: T.subjects,
         value: subject,
       },
-      ...holderFields(page, value),
+      ...holderFields(page, value, false),
       {
         name: "permissions",
         label: T.permissions,
@@ -106,7 +106,7 @@ function question(page, services) {
         wrap: codes(page, { several: true }),
       },
       { name: "about", label: T.about, type: "select", required: true, options: T.abouts, value: about },
-      ...requestFields(page, value, services, () => made.values()),
+      ...requestFields(page, value, services, () => made.values(), false),
       { name: "grant", label: T.permission, value: value("grant"), attributes: SPELLED, wrap: codes(page) },
       {
         name: "permission",

@@ -2,8 +2,7 @@
 /** Who would gain and who would lose what if a user had other roles, or other codes were given or bound. */
 import { Problem } from "../../client/portcullis.js";
 import { card, h } from "../../core/dom.js";
-import { form } from "../../parts/form.js";
-import { SPELLED, answering, asking, codesIn, holderFields, showing } from "../../parts/policy.js";
+import { answering, chosenField, codesIn, holderFields, question as asks } from "../../parts/policy.js";
 import { side } from "../../parts/preview.js";
 import { anyRequests, rolesOrCodes } from "../../parts/suggestions.js";
 import { PREVIEW } from "../../strings/common.js";
@@ -31,11 +30,12 @@ function question(page) {
     label,
     value: value(name),
     help: WHAT_IF.several,
-    attributes: SPELLED,
+    code: true,
     wrap: rolesOrCodes(page, () => made.values().subject === "userName"),
   });
-  const made = form({
-    fields: [
+  const made = asks(
+    page,
+    [
       {
         name: "subject",
         label: WHAT_IF.subject,
@@ -45,32 +45,21 @@ function question(page) {
         options: WHAT_IF.subjects,
       },
       ...holderFields(page, value),
-      {
+      chosenField({
         name: "resource",
         label: WHAT_IF.resource,
         value: value("resource"),
         help: WHAT_IF.resourceHelp,
-        attributes: SPELLED,
         wrap: anyRequests(page),
-      },
+      }),
       changes("with", WHAT_IF.with),
       changes("without", WHAT_IF.without),
     ],
-    submit: T.ask,
-    quiet: true,
-    save: ({ subject, with: given, without, ...values }) => {
-      const missing = !values[subject] ? subject : !given && !without && "with";
-      if (missing) throw new Problem(422, { errors: [{ field: missing, message: FORM.missing }] });
-      return asking(page, { [subject]: values[subject], with: given, without });
+    ({ subject, with: given, without, ...values }) => {
+      if (!given && !without) throw new Problem(422, { errors: [{ field: "with", message: FORM.missing }] });
+      return { [subject]: values[subject], with: given, without };
     },
-  });
-  const fit = () => {
-    const { subject } = made.values();
-    showing(made, Object.fromEntries(SUBJECTS.map((name) => [name, name === subject])));
-  };
-  made.classList.add("question");
-  made.addEventListener("change", fit);
-  fit();
+  );
   return made;
 }
 

@@ -1,20 +1,16 @@
 // @ts-check
 /** What a role, a user or a holder of codes may do. */
 import { card, h } from "../../core/dom.js";
-import { Problem } from "../../client/portcullis.js";
-import { form } from "../../parts/form.js";
 import { access } from "../../parts/access.js";
 import {
-  SPELLED,
   answering,
-  asking,
+  chosenField,
   codesIn,
   holderFields,
   instantField,
-  showing,
+  question as asks,
 } from "../../parts/policy.js";
 import { codes } from "../../parts/suggestions.js";
-import { FORM } from "../../strings/form.js";
 import { POLICY as T } from "../../strings/policy.js";
 
 const SUBJECTS = ["userName", "roleCode", "codes"];
@@ -34,8 +30,9 @@ export async function show(page) {
 /** @param {Page} page */
 function question(page) {
   const value = (/** @type {string} */ name) => page.query.get(name);
-  const made = form({
-    fields: [
+  return asks(
+    page,
+    [
       {
         name: "subject",
         label: T.subject,
@@ -49,32 +46,18 @@ function question(page) {
         ],
       },
       ...holderFields(page, value),
-      {
+      chosenField({
         name: "codes",
         label: T.permissions,
         value: value("codes"),
         help: T.permissionsHelp,
-        attributes: SPELLED,
+        required: false,
         wrap: codes(page, { several: true }),
-      },
+      }),
       instantField(value("at")),
     ],
-    submit: T.ask,
-    quiet: true,
-    save: ({ subject, ...values }) => {
-      if (subject !== "codes" && !values[subject])
-        throw new Problem(422, { errors: [{ field: subject, message: FORM.missing }] });
-      return asking(page, { [subject]: values[subject] ?? " ", at: values.at });
-    },
-  });
-  const fit = () => {
-    const { subject } = made.values();
-    showing(made, Object.fromEntries(SUBJECTS.map((name) => [name, name === subject])));
-  };
-  made.classList.add("question");
-  made.addEventListener("change", fit);
-  fit();
-  return made;
+    ({ subject, ...values }) => ({ [subject]: values[subject] ?? " ", at: values.at }),
+  );
 }
 
 /** @param {Page} page @param {string} name */

@@ -1,26 +1,21 @@
 // @ts-check
 /** Who may send a request, or holds a permission: roles and users. */
 import { badge, badges, card, definition, empty, h, link } from "../../core/dom.js";
-import { Problem } from "../../client/portcullis.js";
-import { form } from "../../parts/form.js";
 import {
-  SPELLED,
   after,
   answering,
-  asking,
   codes,
   demanded,
   instantField,
   passedBy,
+  question as asks,
   requestFields,
-  showing,
   why,
 } from "../../parts/policy.js";
 import { OWN, serviceOptions } from "../../parts/resources.js";
 import { table } from "../../parts/rows.js";
 import { listing } from "../../parts/table.js";
 import { codes as suggestedCodes } from "../../parts/suggestions.js";
-import { FORM } from "../../strings/form.js";
 import { POLICY as T } from "../../strings/policy.js";
 
 /** @typedef {import("../../core/page.js").Page} Page */
@@ -41,8 +36,9 @@ export async function show(page) {
 function question(page, services) {
   const value = (/** @type {string} */ name) => page.query.get(name);
   const codesToo = page.may("POST /api/policy/explain");
-  const made = form({
-    fields: [
+  const made = asks(
+    page,
+    [
       {
         name: "about",
         label: T.about,
@@ -51,36 +47,27 @@ function question(page, services) {
         options: codesToo ? T.whoAbouts : T.whoAbouts.slice(0, 1),
         value: value("permission") ? "permission" : "request",
       },
-      ...requestFields(page, value, services, () => made.values()),
+      ...requestFields(page, value, services, () => made.values()).map((field) => ({
+        ...field,
+        only: (/** @type {Record<string, any>} */ { about }) => about === "request",
+      })),
       {
         name: "permission",
         label: T.permission,
+        code: true,
+        required: true,
         value: value("permission"),
-        attributes: SPELLED,
         wrap: suggestedCodes(page),
+        only: ({ about }) => about === "permission",
       },
       instantField(value("at")),
     ],
-    submit: T.ask,
-    quiet: true,
-    save: ({ about, method, path, service, permission, at }) => {
-      const missing = about === "request" ? !path && "path" : !permission && "permission";
-      if (missing) throw new Problem(422, { errors: [{ field: missing, message: FORM.missing }] });
-      return asking(
-        page,
-        about === "request"
-          ? { method, path, service: service === OWN ? null : service, at, by: value("by") }
-          : { permission, at },
-      );
-    },
-  });
-  const fit = () => {
-    const request = made.values().about === "request";
-    showing(made, { method: request, path: request, service: request, permission: !request });
-  };
-  made.classList.add("question");
-  made.addEventListener("change", fit);
-  fit();
+    ({ about, service, ...values }) => ({
+      ...values,
+      service: service === OWN ? null : service,
+      by: about === "request" ? value("by") : null,
+    }),
+  );
   return made;
 }
 

@@ -1,16 +1,12 @@
 // @ts-check
 /** One revision of the policy: what it changed, who gained and lost by it, and its restore. */
 import { button, card, definition, h, link, linkButton } from "../../core/dom.js";
-import { tell } from "../../parts/dialog.js";
 import { FIRST, lines } from "../../parts/lines.js";
-import { attempt, previewed } from "../../parts/preview.js";
-import { table } from "../../parts/rows.js";
 import { notOthers, signOffs, signing } from "../../parts/sign-offs.js";
 import { time } from "../../parts/time.js";
 import { POLICY as T } from "../../strings/policy.js";
+import { restore } from "./restore.js";
 import { delta } from "./revisions.js";
-
-const RESTORE = "/api/policy/revisions/{revision}/restore";
 
 /** @typedef {import("../../core/page.js").Page} Page */
 
@@ -78,66 +74,4 @@ export async function show(page) {
         : lines(async (query) => (await read(query)).data, data, T.noChanges),
     ),
   );
-}
-
-/**
- * Bring a revision back: its edits and what they would do are shown first.
- * @param {Page} page
- * @param {number} revision
- */
-function restore(page, revision) {
-  const title = T.restoreTitle(revision);
-  const path = /** @type {{revision: any}} */ ({ revision });
-  return attempt(title, async () => {
-    /** @type {string | null} */ let seen = null;
-    const done = await previewed({
-      title,
-      confirm: T.restoreConfirm,
-      danger: true,
-      text: T.restoreText(revision),
-      more: ({ edits }) =>
-        edits?.length
-          ? table(
-              T.edits,
-              [T.editName, T.editChanges],
-              edits.map((/** @type {any} */ edit) => [
-                [h("code", null, edit.name), h("small", null, ` ${edit.request}`)],
-                h(
-                  "ul",
-                  { class: "changes" },
-                  edit.changes.map((/** @type {any} */ each) =>
-                    h(
-                      "li",
-                      null,
-                      h("strong", null, each.field),
-                      " ",
-                      h("del", null, text(each.before)),
-                      " → ",
-                      h("ins", null, text(each.after)),
-                    ),
-                  ),
-                ),
-              ]),
-            )
-          : h("p", null, T.editNothing),
-      write: async (dryRun) => {
-        const answer = await page.call("POST", RESTORE, { path, dryRun, ifMatch: dryRun ? null : seen });
-        if (dryRun) seen = `"${answer.headers.get("X-Policy-Revision")}"`;
-        return answer;
-      },
-    });
-    if (!done) return;
-    const now = done.data.policyRevision;
-    tell(T.restored(revision, now));
-    page.go(`/policy/revisions/${now}`);
-  });
-}
-
-/** @param {any} value */
-function text(value) {
-  return Array.isArray(value)
-    ? value.join(", ") || T.empty
-    : value === null || value === ""
-      ? T.empty
-      : String(value);
 }

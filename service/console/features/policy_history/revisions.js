@@ -1,6 +1,7 @@
 // @ts-check
 /** The revisions of the policy as a timeline, and the way to compare two. */
 import { badge, button, card, h, linkButton } from "../../core/dom.js";
+import { restore } from "./restore.js";
 import { signedBy } from "../../parts/sign-offs.js";
 import { listing } from "../../parts/table.js";
 import { time } from "../../parts/time.js";
@@ -13,6 +14,7 @@ import { SIGN_OFFS } from "../../strings/sign-offs.js";
 export async function show(page) {
   const compares = page.may("GET /api/policy/diff");
   /** @type {number[]} */ let chosen = [];
+  let newest = 0;
   const compare = button(
     T.compareTwo,
     () => page.go(`/policy/compare?from=${Math.min(...chosen)}&to=${Math.max(...chosen)}`),
@@ -50,12 +52,21 @@ export async function show(page) {
         { title: SIGN_OFFS.card, cell: signedBy },
       ],
       row: (revision) => `/policy/revisions/${revision.revision}`,
+      buttons: page.may("POST /api/policy/revisions/{revision}/restore")
+        ? ({ revision }) =>
+            revision < newest &&
+            button(T.restore, () => restore(page, revision), { "aria-label": T.restoreOne(revision) })
+        : undefined,
       select: compares ? (revision) => revision.revision : undefined,
       chosen: (keys) => {
         chosen = [...keys];
         compare.disabled = chosen.length !== 2;
       },
-      load: async (query) => (await page.call("GET", "/api/policy/revisions", { query })).data,
+      load: async (query) => {
+        const { data, headers } = await page.call("GET", "/api/policy/revisions", { query });
+        newest = Number(headers.get("X-Policy-Revision"));
+        return data;
+      },
     }),
   );
 }

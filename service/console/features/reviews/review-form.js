@@ -5,7 +5,7 @@ import { h } from "../../core/dom.js";
 import { tell } from "../../parts/dialog.js";
 import { form } from "../../parts/form.js";
 import { picker } from "../../parts/picker.js";
-import { SPELLED, codesIn } from "../../parts/policy.js";
+import { codesIn } from "../../parts/policy.js";
 import { agreed } from "../../parts/preview.js";
 import { codes, userNames } from "../../parts/suggestions.js";
 import { allRoles } from "../../parts/users.js";
@@ -33,7 +33,7 @@ export async function show(page) {
     form({
       subject: ({ title }) => T.subject(title),
       fields: [
-        { name: "title", label: T.name, required: true, attributes: { maxlength: 128 } },
+        { name: "title", label: T.name, required: true, most: 128 },
         ...(roles
           ? [
               {
@@ -54,7 +54,7 @@ export async function show(page) {
                 label: T.users,
                 value: query.get("users"),
                 help: T.usersHelp,
-                attributes: SPELLED,
+                code: true,
                 wrap: userNames(page, several),
               },
             ]
@@ -64,7 +64,7 @@ export async function show(page) {
           label: T.codes,
           value: query.get("codes"),
           help: T.codesHelp,
-          attributes: SPELLED,
+          code: true,
           wrap: codes(page, several),
         },
         ...(services?.length
@@ -93,12 +93,12 @@ export async function show(page) {
                 name: "reviewers",
                 label: T.reviewers,
                 help: T.reviewersHelp,
-                attributes: SPELLED,
+                code: true,
                 wrap: userNames(page, several),
               },
             ]
           : []),
-        { name: "reviewers.code", label: T.code, help: T.codeHelp, attributes: SPELLED, wrap: codes(page) },
+        { name: "reviewers.code", label: T.code, help: T.codeHelp, code: true, wrap: codes(page) },
         {
           name: "deadline",
           label: T.deadline,

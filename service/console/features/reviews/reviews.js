@@ -19,6 +19,7 @@ export async function show(page) {
     h("p", null, T.text),
     listing(page, {
       caption: T.caption,
+      file: "reviews",
       filters: [{ name: "state", label: T.state, type: "select", options: Object.entries(T.states) }],
       columns: [
         { title: T.name, cell: ({ title }) => title, sort: "title" },

@@ -231,6 +231,7 @@ export const REVIEWS = {
 };
 
 export const UNUSED = {
+  exportOf: (/** @type {string} */ title) => `Export: ${title}`,
   title: "Unused rights",
   text:
     "Rights that existed for the whole period and were not used. A right counts as used when it " +

@@ -2,12 +2,13 @@
 /** Rights that nobody has needed: assignments, permissions of roles, API keys, and the smaller roles that suffice. */
 import { button, card, definition, h, link, linkButton, pieces } from "../../core/dom.js";
 import { tell } from "../../parts/dialog.js";
-import { form } from "../../parts/form.js";
-import { asking, codes } from "../../parts/policy.js";
+import { saveRows } from "../../parts/list-file.js";
+import { codes, question } from "../../parts/policy.js";
 import { attempt, previewed } from "../../parts/preview.js";
 import { table } from "../../parts/rows.js";
 import { time } from "../../parts/time.js";
 import { trouble } from "../../parts/trouble.js";
+import { TRANSFER } from "../../strings/transfer.js";
 import { UNUSED as T } from "./strings.js";
 
 const UNUSED = "/api/policy/unused";
@@ -23,26 +24,17 @@ const DAYS = 90;
 export async function show(page) {
   const days = Number(page.query.get("days")) || DAYS;
   page.title(T.title);
-  const question = form({
-    fields: [
-      {
-        name: "days",
-        label: T.days,
-        type: "number",
-        required: true,
-        value: days,
-        attributes: { min: 1, max: 3650 },
-      },
-    ],
-    submit: T.show,
-    quiet: true,
-    save: (values) => asking(page, values),
-  });
-  question.classList.add("question");
+  const attributes = { min: 1, max: 3650 };
+  const asked = question(
+    page,
+    [{ name: "days", label: T.days, type: "number", required: true, value: days, attributes }],
+    undefined,
+    T.show,
+  );
   const { data } = await page.call("GET", UNUSED, { query: { days } });
   page.put(
     h("p", null, T.text),
-    card("", question),
+    card("", asked),
     card(
       "",
       definition([
@@ -153,7 +145,12 @@ function part(page, days, data, { name, title, nothing = T.none, titles, act, ro
   let number = 1;
   const place = h("div", { class: "body" });
   const put = () => {
-    const acts = [items.length < total && button(T.more, next), items.length > 0 && act].filter(Boolean);
+    const acts = [
+      items.length < total && button(T.more, next),
+      items.length > 0 &&
+        button(TRANSFER.export, file, { icon: "download", "aria-label": T.exportOf(title) }),
+      items.length > 0 && act,
+    ].filter(Boolean);
     place.replaceChildren(
       ...pieces([
         items.length ? table(title, titles, items.map(row)) : h("p", null, nothing),
@@ -161,16 +158,30 @@ function part(page, days, data, { name, title, nothing = T.none, titles, act, ro
       ]),
     );
   };
+  const read = async () => {
+    const answer = await page.call("GET", UNUSED, { query: { days, page: number + 1 } });
+    number += 1;
+    items = [...items, ...answer.data[name].items];
+  };
   const next = async () => {
     try {
-      const answer = await page.call("GET", UNUSED, { query: { days, page: number + 1 } });
-      number += 1;
-      items = [...items, ...answer.data[name].items];
+      await read();
       put();
     } catch (problem) {
       place.append(trouble(problem));
     }
   };
+  const file = () =>
+    attempt(TRANSFER.export, async () => {
+      while (items.length < total) await read();
+      const shown = titles.flatMap((text, place) => (text ? [place] : []));
+      saveRows(
+        `unused-${name}`,
+        shown.map((place) => titles[place]),
+        items.map(row).map((cells) => shown.map((place) => cells[place])),
+      );
+      put();
+    });
   put();
   return card(T.count(title, total), place);
 }

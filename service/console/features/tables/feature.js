@@ -5,12 +5,12 @@
 export const VIEWS = [
   {
     pattern: "/users/import",
-    load: () => import("./users.js"),
+    load: () => import("./import.js"),
     operation: "POST /api/user/import",
   },
   {
     pattern: "/roles/import",
-    load: () => import("./roles.js"),
+    load: () => import("./import.js"),
     operation: "POST /api/role/import",
   },
 ];

@@ -1,13 +1,17 @@
 // @ts-check
-/** Imports of tables of records: a dry run first, whose faults are shown by row. */
+/** Imports of tables of records: a dry run first, whose faults are corrected in place or in a file. */
 import { badge, button, h, icon } from "../../core/dom.js";
 import { Problem } from "../../client/portcullis.js";
 import { csv } from "../../parts/csv.js";
 import { tell } from "../../parts/dialog.js";
 import { table } from "../../parts/rows.js";
-import { TYPES, templateOf } from "../../parts/transfer.js";
+import { TYPES, save, templateOf } from "../../parts/transfer.js";
 import { requested, trouble } from "../../parts/trouble.js";
+import { Sheet, meant } from "./sheet.js";
 import { IMPORT as T } from "./strings.js";
+
+/** @typedef {NonNullable<ReturnType<Sheet["placeOf"]>>} Place */
+/** @typedef {{row?: number | null, field: string, message: string, required?: string[]}} Fault */
 
 /**
  * Return what imports a table: a file is chosen, tried, shown row by row, and saved when the reader agrees.
@@ -16,45 +20,133 @@ import { IMPORT as T } from "./strings.js";
  * @param {string} what.template Such as `/api/user/import`.
  * @param {import("../../core/dom.js").Child} what.help What the table may have.
  * @param {Record<string, string>} what.example The columns, each with an example.
+ * @param {() => Promise<Record<string, readonly string[]>>} what.values Reads the values that some columns may have.
  * @param {string} what.back Where to go when it is saved.
  */
-export function importing(page, { template, help, example, back }) {
-  const result = h("div", { "aria-live": "polite" });
+export function importing(page, { template, help, example, values, back }) {
+  const result = h("div", { class: "body", "aria-live": "polite" });
+  /** @type {Sheet | null} */ let sheet = null;
+  let corrected = false;
+  /** @type {Record<string, readonly string[]> | null} */ let known = null;
   const chosen = h("input", {
     type: "file",
     id: "table",
     accept: ".csv,.json,.jsonl,text/csv,application/json,application/jsonl",
-    onchange: () => tried(),
+    onchange: async () => {
+      const file = chosen.files?.[0];
+      if (!file) return;
+      corrected = false;
+      sheet = await Sheet.of(file);
+      await tried();
+    },
   });
   /** @param {boolean} dryRun */
   const sent = (dryRun) => {
     const file = /** @type {File} */ (chosen.files?.[0]);
     const type = TYPES[file.name.split(".").pop()?.toLowerCase() ?? ""] ?? TYPES.csv;
-    return page.call("POST", template, { body: file, type, dryRun });
+    return page.call("POST", template, { body: corrected && sheet ? sheet.text() : file, type, dryRun });
   };
-  const tried = async () => {
-    if (!chosen.files?.length) return;
-    result.replaceChildren(h("p", { role: "status" }, T.trying));
+  const attempt = async (/** @type {() => Promise<any>} */ work) => {
     try {
-      const { data } = await sent(true);
-      result.replaceChildren(report(data, saved));
+      await work();
     } catch (problem) {
-      result.replaceChildren(refusal(problem, tried));
+      if (sheet) known ??= await values().catch(() => ({}));
+      result.replaceChildren(refusal(problem));
     }
   };
-  const saved = async () => {
-    try {
+  const tried = () => {
+    result.replaceChildren(h("p", { role: "status" }, T.trying));
+    return attempt(async () => result.replaceChildren(report((await sent(true)).data, saved)));
+  };
+  const saved = () =>
+    attempt(async () => {
       const { data } = await sent(false);
       tell(T.saved(data.created, data.updated));
       page.go(back);
-    } catch (problem) {
-      result.replaceChildren(refusal(problem, tried));
-    }
-  };
-  const name = `${template.split("/")[2]}-import.csv`;
+    });
+  const name = template.split("/")[2];
+
+  /** Return what is wrong with the table, where it can be corrected. @param {unknown} problem */
+  function refusal(problem) {
+    if (!(problem instanceof Problem) || problem.status !== 422) return trouble(problem, tried);
+    const faults = problem.violations.map((fault) => ({ ...fault, at: sheet?.placeOf(fault) ?? null }));
+    if (!faults.some(({ row, at }) => row || at)) return trouble(problem, tried);
+    const all = problem.document.errorCount ?? faults.length;
+    const better = faults.flatMap(({ at }) => {
+      const text = betterFor(at);
+      return at && text !== null ? [{ ...at, text }] : [];
+    });
+    const useAll = () => {
+      for (const each of better) /** @type {Sheet} */ (sheet).lines[each.line][each.column] = each.text;
+      corrected = true;
+      return tried();
+    };
+    const bad = new Set(faults.flatMap(({ at }) => (at && !at.header ? [at.line] : [])));
+    return h(
+      "div",
+      { class: "body" },
+      h("p", { class: "note bad", role: "alert" }, icon("warn"), " ", T.faults(all)),
+      all > faults.length && h("p", null, T.more(faults.length)),
+      table(T.faultsCaption, [sheet ? T.line : T.row, T.field, T.value, T.fault], faults.map(line)),
+      h("p", null, sheet ? T.here : T.again),
+      h(
+        "div",
+        { class: "actions" },
+        better.length > 0 && button(T.useAll(better.length), useAll, { kind: "primary" }),
+        sheet && button(T.check, tried, { kind: better.length ? "" : "primary" }),
+        bad.size > 0 &&
+          button(
+            T.badRows(bad.size),
+            () => {
+              const text = /** @type {Sheet} */ (sheet).only(bad);
+              save(new Blob([text], { type: TYPES.csv }), `${name}-to-correct.csv`);
+            },
+            { icon: "download" },
+          ),
+      ),
+      requested(problem),
+    );
+  }
+
+  /** Return what was probably meant at a place; null if nothing is close. @param {Place | null} at */
+  function betterFor(at) {
+    if (!sheet || !at || at.column < 0) return null;
+    const words = at.header ? Object.keys(example) : known?.[sheet.lines[sheet.head][at.column].trim()];
+    return words ? meant(sheet.lines[at.line][at.column] ?? "", words) : null;
+  }
+
+  /** @param {Fault & {at: Place | null}} fault */
+  function line({ at, row, field, message, required }) {
+    const codes = required?.length ? [" ", h("code", null, required.join(", "))] : null;
+    if (!sheet || !at || at.column < 0)
+      return [String(at?.number ?? row ?? ""), h("code", null, field), null, [message, codes]];
+    const cells = sheet.lines[at.line];
+    const input = h("input", {
+      value: cells[at.column] ?? "",
+      "aria-label": T.correct(at.number, field),
+      oninput: () => set(input.value),
+    });
+    const set = (/** @type {string} */ text) => {
+      cells[at.column] = text;
+      corrected = true;
+    };
+    const better = betterFor(at);
+    const take = () => {
+      input.value = better ?? "";
+      set(input.value);
+      input.focus();
+    };
+    return [
+      String(at.number),
+      h("code", null, field),
+      input,
+      [message, codes, better && [" ", button(T.meant(better), take, { kind: "chip" })]],
+    ];
+  }
+
   return [
     help,
-    templateOf(name, csv([Object.keys(example), Object.values(example)]), "text/csv"),
+    templateOf(`${name}-import.csv`, csv([Object.keys(example), Object.values(example)]), "text/csv"),
     h("div", { class: "field" }, h("label", { for: "table" }, T.file), chosen),
     result,
   ];
@@ -64,7 +156,7 @@ export function importing(page, { template, help, example, back }) {
 function report({ created, updated, unchanged, rows }, saved) {
   return h(
     "div",
-    null,
+    { class: "body" },
     h("p", null, T.would(created, updated, unchanged)),
     rows.length > 0 &&
       table(
@@ -80,37 +172,4 @@ function report({ created, updated, unchanged, rows }, saved) {
     rows.length > 0 &&
       h("div", { class: "actions" }, button(T.save(rows.length), saved, { kind: "primary" })),
   );
-}
-
-/** @param {unknown} problem @param {() => any} again */
-function refusal(problem, again) {
-  if (
-    !(problem instanceof Problem) ||
-    problem.status !== 422 ||
-    !problem.violations.some((violation) => violation.row)
-  )
-    return trouble(problem, again);
-  const all = problem.document.errorCount ?? problem.violations.length;
-  return h(
-    "div",
-    null,
-    h("p", { class: "note bad", role: "alert" }, icon("warn"), " ", T.faults(all)),
-    all > problem.violations.length && h("p", null, T.more(problem.violations.length)),
-    table(
-      T.faultsCaption,
-      [T.row, T.field, T.fault],
-      problem.violations.map((violation) => [
-        String(violation.row ?? ""),
-        h("code", null, violation.field),
-        [violation.message, lacking(violation)],
-      ]),
-    ),
-    h("p", null, T.again),
-    requested(problem),
-  );
-}
-
-/** @param {any} fault */
-function lacking({ required }) {
-  return required?.length ? [" ", h("code", null, required.join(", "))] : null;
 }

@@ -1,0 +1,97 @@
+// @ts-check
+/** Lists as files: what their columns show of all records that fit the filters. */
+import { button, h, pieces } from "../core/dom.js";
+import { TABLE } from "../strings/table.js";
+import { TRANSFER } from "../strings/transfer.js";
+import { csv } from "./csv.js";
+import { tell } from "./dialog.js";
+import { attempt } from "./preview.js";
+import { save } from "./transfer.js";
+
+/** The most rows of a file: more would hold up the browser. */
+const MOST = 10_000;
+
+/** @typedef {import("../core/dom.js").Child} Child */
+
+/**
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {(row: any) => import("../core/dom.js").Child} cell
+ * @property {string} [sort] A key of the server.
+ * @property {string} [kind] May be number, line, or wide: left out where there is little room.
+ * @property {string} [help] Stands below the title.
+ */
+
+/**
+ * @typedef {object} Part A part of a list.
+ * @property {any[]} items
+ * @property {number | null} [total]
+ * @property {number} [page]
+ * @property {number} [size]
+ * @property {string | null} [nextCursor]
+ * @property {boolean} [totalIsExact]
+ */
+
+/** @typedef {(part: Record<string, any>) => Promise<Part>} Read */
+
+/**
+ * Yield the records of a list, page by page.
+ * @param {Read} read
+ * @param {number} size
+ */
+export async function* pagesOf(read, size) {
+  /** @type {Record<string, any>} */ let part = { page: 1, cursor: null, size };
+  for (let count = 0; ;) {
+    const { items, total, nextCursor } = await read(part);
+    yield items;
+    count += items.length;
+    if (items.length === 0 || (nextCursor ? false : count >= (total ?? 0))) return;
+    part = nextCursor ? { cursor: nextCursor, size } : { ...part, page: part.page + 1 };
+  }
+}
+
+/**
+ * Return a button that saves all records of a list to a file.
+ * @param {string} name The name of the file, without its extension.
+ * @param {Column[]} columns
+ * @param {Read} read
+ */
+export function fileButton(name, columns, read) {
+  return button(
+    TRANSFER.export,
+    () =>
+      attempt(TRANSFER.export, async () => {
+        /** @type {any[]} */ const records = [];
+        for await (const items of pagesOf(read, 100)) {
+          records.push(...items);
+          if (records.length >= MOST) break;
+        }
+        const titles = columns.map(({ title }) => title);
+        saveRows(
+          name,
+          titles,
+          records.slice(0, MOST).map((record) => columns.map(({ cell }) => cell(record))),
+        );
+        if (records.length >= MOST) tell(TABLE.cutFile(MOST));
+      }),
+    { icon: "download" },
+  );
+}
+
+/** Let the reader save rows as they are shown. @param {string} name @param {string[]} titles @param {Child[][]} rows */
+export function saveRows(name, titles, rows) {
+  const lines = rows.map((cells) => cells.map(textOf));
+  save(new Blob([csv([titles, ...lines])], { type: "text/csv" }), `${name}.csv`);
+}
+
+/** Return what a cell says, with exact times. @param {Child} cell */
+function textOf(cell) {
+  const shown = h(
+    "span",
+    null,
+    pieces([cell]).map((piece) => (piece instanceof Node ? piece.cloneNode(true) : piece)),
+  );
+  for (const time of shown.querySelectorAll("time")) time.replaceWith(time.dateTime);
+  for (const hidden of shown.querySelectorAll("[aria-hidden=true], .button")) hidden.remove();
+  return (shown.textContent ?? "").replaceAll(/\s+/g, " ").trim();
+}
