@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from service.kernel.closable import Closable
 from service.kernel.synchronized import SynchronizedClock
 from service.kernel.tracing import current_span
 from service.keyspace import keys, values
@@ -83,7 +84,7 @@ class Seen(bytes):
     device = ""
 
 
-class SessionStore:
+class SessionStore(Closable):
     """Device sessions, refresh ids, deny markers and the online list.
 
     Every method raises ``Unavailable`` if the store does not answer in time, and none retries: the caller's

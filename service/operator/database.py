@@ -16,11 +16,10 @@ def with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, An
     require_current(settings.database.url)
 
     async def work() -> T:
-        database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-        try:
+        async with Database(
+            settings.database.url, pool_size=1, timeout=settings.database.timeout
+        ) as database:
             return await do(database)
-        finally:
-            await database.close()
 
     return asyncio.run(work())
 

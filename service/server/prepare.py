@@ -154,8 +154,7 @@ def _of_all_features(settings: Settings) -> Shipped:
 
 
 async def _publish(settings: Settings, shipped: Shipped) -> Policy:
-    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-    try:
+    async with Database(settings.database.url, pool_size=1, timeout=settings.database.timeout) as database:
         async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
             await policy_revisions.lock(connection)
             if await restore_epochs.current(connection) is None:
@@ -182,5 +181,3 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
                 finding=violation.finding,
             )
         return policy
-    finally:
-        await database.close()

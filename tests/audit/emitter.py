@@ -15,23 +15,22 @@ from tests.audit.conftest import operation
 
 
 async def emit(name: str, database_url: str, redis_url: str) -> None:
-    store = SessionStore(Redis(url=redis_url), Auth())
-    database = Database(database_url, pool_size=2, timeout=WITHIN)
-    journal = Journal(Oplog(), database, store.log, name, claim_after=1.0)
-    stopped = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-    await journal.start()
-    number = 0
-    while not stopped.is_set():
-        for _ in range(3):
-            event = operation(action=f"{name} {number}")
-            journal.collector.operation(event)
-            # Not buffered, so that what was accepted is known however this process ends.
-            os.write(1, f"{number} {event.create_time.timestamp()}\n".encode())
-            number += 1
-        await asyncio.sleep(0.01)
-    await journal.finish()
-    await store.close()
+    async with SessionStore(Redis(url=redis_url), Auth()) as store:
+        database = Database(database_url, pool_size=2, timeout=WITHIN)
+        journal = Journal(Oplog(), database, store.log, name, claim_after=1.0)
+        stopped = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
+        await journal.start()
+        number = 0
+        while not stopped.is_set():
+            for _ in range(3):
+                event = operation(action=f"{name} {number}")
+                journal.collector.operation(event)
+                # Not buffered, so that what was accepted is known however this process ends.
+                os.write(1, f"{number} {event.create_time.timestamp()}\n".encode())
+                number += 1
+            await asyncio.sleep(0.01)
+        await journal.finish()
 
 
 def run(out: Path, err: Path, name: str, database_url: str, redis_url: str) -> None:

@@ -12,9 +12,8 @@ from service.records.logs import months
 
 
 async def move(database_url: str) -> None:
-    database = Database(database_url, pool_size=2, timeout=20.0)
-    await Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}).begin()
-    await database.close()
+    async with Database(database_url, pool_size=2, timeout=20.0) as database:
+        await Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}).begin()
 
 
 def run(database_url: str, portion: int) -> None:

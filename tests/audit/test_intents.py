@@ -70,10 +70,9 @@ class Losing:
 async def service(stores: EmbeddedStores, published_template: str) -> AsyncIterator[tuple[Logged, Place]]:
     with database(stores, published_template) as url, session_store(stores) as redis_url:
         async with inside_published(url, redis_url) as running, watched(running, redis_url) as logged:
-            store = SessionStore(Redis(url=redis_url), Auth())
-            opened = Database(url, timeout=10)
-            yield logged, Place(url, redis_url, opened, store)
-            await store.close()
+            async with SessionStore(Redis(url=redis_url), Auth()) as store:
+                opened = Database(url, timeout=10)
+                yield logged, Place(url, redis_url, opened, store)
             await opened.close()
 
 

@@ -161,12 +161,11 @@ async def test_a_machine_whose_clock_is_years_ahead_drops_no_month(
 
 
 async def test_many_workers_that_start_at_once_make_each_month_once_while_others_write(place: Place) -> None:
-    database = Database(place.database_url, pool_size=5)
-    many = [Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}) for _ in range(4)]
-    written = [write_on(place, "2026-12-01", "2026-12-02") for _ in range(4)]
-    await asyncio.gather(*(worker.months(date(2026, 12, 1)) for worker in many), *written)
-    await asyncio.gather(*(worker.months(date(2026, 12, 1)) for worker in many))
-    await database.close()
+    async with Database(place.database_url, pool_size=5) as database:
+        many = [Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}) for _ in range(4)]
+        written = [write_on(place, "2026-12-01", "2026-12-02") for _ in range(4)]
+        await asyncio.gather(*(worker.months(date(2026, 12, 1)) for worker in many), *written)
+        await asyncio.gather(*(worker.months(date(2026, 12, 1)) for worker in many))
     assert (await partitions(place))["2026_12"] == 8
 
 

@@ -75,11 +75,10 @@ async def test_an_entry_about_a_thousand_records_is_written_whole_and_chained(pl
 
 
 async def test_many_writers_at_once_make_one_chain(place: Place) -> None:
-    database = Database(place.database_url, pool_size=5)
-    writing = Writing(database, Chain())
-    parts = [[encode(operation(100 * part + number)) for number in range(40)] for part in range(10)]
-    await asyncio.gather(*(writing.write("operation_log", part) for part in (*parts, *parts[:5])))
-    await database.close()
+    async with Database(place.database_url, pool_size=5) as database:
+        writing = Writing(database, Chain())
+        parts = [[encode(operation(100 * part + number)) for number in range(40)] for part in range(10)]
+        await asyncio.gather(*(writing.write("operation_log", part) for part in (*parts, *parts[:5])))
     rows = await place.rows()
     assert Counter(row.action for row in rows) == Counter(
         f"action {100 * part + number}" for part in range(10) for number in range(40)

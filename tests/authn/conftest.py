@@ -92,27 +92,27 @@ async def parts(
 ) -> AsyncIterator[Container]:
     """Everything, on the shared database unless the test uses ``own_database``."""
     own = "own_database" in request.fixturenames
-    users = Database(request.getfixturevalue("own_database" if own else "shared_database_url"))
-    store = SessionStore(Redis(url=redis_url), auth)
-    settings = Password(**COSTS, initial=False)
-    passwords, initial = Passwords(settings), InitialPasswords(settings)
-    tokens = Tokens(auth, store.synchronized.now)
-    callers = ApiKeyCallers(users, store, Throttle(ThrottleSettings(), store.counters))
-    pairs = TokenIssuer(users, tokens, lambda: permission_map, initial)
-    yield Container(
-        auth,
-        users,
-        store,
-        passwords,
-        initial,
-        tokens,
-        pairs,
-        SessionOpening(users, store, pairs, second_factors(users, store)),
-        Refresh(users, store, tokens, pairs, notices=Notices()),
-        callers,
-        Authenticator(auth, tokens, store, callers),
-    )
-    await callers.finish()
-    passwords.close()
-    await store.close()
-    await users.close()
+    async with (
+        Database(request.getfixturevalue("own_database" if own else "shared_database_url")) as users,
+        SessionStore(Redis(url=redis_url), auth) as store,
+    ):
+        settings = Password(**COSTS, initial=False)
+        passwords, initial = Passwords(settings), InitialPasswords(settings)
+        tokens = Tokens(auth, store.synchronized.now)
+        callers = ApiKeyCallers(users, store, Throttle(ThrottleSettings(), store.counters))
+        pairs = TokenIssuer(users, tokens, lambda: permission_map, initial)
+        yield Container(
+            auth,
+            users,
+            store,
+            passwords,
+            initial,
+            tokens,
+            pairs,
+            SessionOpening(users, store, pairs, second_factors(users, store)),
+            Refresh(users, store, tokens, pairs, notices=Notices()),
+            callers,
+            Authenticator(auth, tokens, store, callers),
+        )
+        await callers.finish()
+        passwords.close()

@@ -147,10 +147,10 @@ async def test_a_token_of_an_older_node_without_a_name_works_until_the_next_refr
 async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Container) -> None:
     pair = await log_in(parts)
     off = replace(parts.settings, per_request_deny_check=False)
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), off)
-
-    assert await Authenticator(off, parts.tokens, away, parts.api_keys).authenticate(pair.access_token, MAP)
-    await away.close()
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), off) as away:
+        assert await Authenticator(off, parts.tokens, away, parts.api_keys).authenticate(
+            pair.access_token, MAP
+        )
 
 
 USUAL = (MOST_TOKENS, policy.MAX_REMEMBERED, paths.canonical.cache_info().maxsize)

@@ -159,14 +159,13 @@ async def test_a_status_set_while_the_store_is_away_is_what_the_store_says_when_
     """The first word finds no store; by the time it is said again, the user may have another status."""
     monkeypatch.setattr("service.authn.revocations.RETRY", 0.01)
     pair = await log_in(parts)
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    revocations = Revocations(parts.database, away)
-    for step in steps:
-        await execute(parts, f"UPDATE sys.user SET status = '{step}'")
-        assert await revocations.settle(Target(USER, "others")) == 0
-    monkeypatch.setattr(away, "_scripts", parts.store._scripts)  # the store is back
-    await revocations.finish()
-    await away.close()
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings) as away:
+        revocations = Revocations(parts.database, away)
+        for step in steps:
+            await execute(parts, f"UPDATE sys.user SET status = '{step}'")
+            assert await revocations.settle(Target(USER, "others")) == 0
+        monkeypatch.setattr(away, "_scripts", parts.store._scripts)  # the store is back
+        await revocations.finish()
 
     disabled = steps[-1] == "disabled"
     assert (await parts.store.ban_of("1") is not None) == disabled

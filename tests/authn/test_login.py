@@ -159,10 +159,9 @@ async def test_a_password_changed_during_a_login_ends_it(
 
 
 async def test_a_login_without_the_database_is_refused_and_leaves_no_session(parts: Container) -> None:
-    away = Database("postgresql://nobody@127.0.0.1:1/none")
-    opening = SessionOpening(away, parts.store, parts.pairs, second_factors(away, parts.store))
+    async with Database("postgresql://nobody@127.0.0.1:1/none") as away:
+        opening = SessionOpening(away, parts.store, parts.pairs, second_factors(away, parts.store))
 
-    with pytest.raises(Unavailable):
-        await log_in(replace(parts, opening=opening))
-    assert (await parts.store.online.page()).total == 0
-    await away.close()
+        with pytest.raises(Unavailable):
+            await log_in(replace(parts, opening=opening))
+        assert (await parts.store.online.page()).total == 0

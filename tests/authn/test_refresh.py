@@ -111,12 +111,11 @@ async def test_a_refresh_takes_the_latest_names_and_rights(parts: Container) -> 
 
 
 async def test_within_the_grace_a_repeat_gives_the_same_successor(parts: Container, redis_url: str) -> None:
-    lenient = SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_grace=60))
-    repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs, notices=Notices())
-    pair = await log_in(parts)
-    first = await repeater.refresh(pair.refresh_token)
-    again = await repeater.refresh(pair.refresh_token)
-    await lenient.close()
+    async with SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_grace=60)) as lenient:
+        repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs, notices=Notices())
+        pair = await log_in(parts)
+        first = await repeater.refresh(pair.refresh_token)
+        again = await repeater.refresh(pair.refresh_token)
 
     assert again == first
 
@@ -193,16 +192,15 @@ async def test_an_access_token_refreshes_nothing(parts: Container) -> None:
 
 async def test_without_a_store_a_refresh_is_refused_and_the_token_not_spent(parts: Container) -> None:
     pair = await log_in(parts)
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    nowhere = Database("postgresql://nobody@127.0.0.1:1/none")
-    without_database = TokenIssuer(nowhere, parts.tokens, lambda: MAP, parts.initial)
-    for broken in (
-        Refresh(parts.database, away, parts.tokens, parts.pairs, notices=Notices()),
-        Refresh(nowhere, parts.store, parts.tokens, without_database, notices=Notices()),
-    ):
-        with pytest.raises(Unavailable):
-            await broken.refresh(pair.refresh_token)
-    await away.close()
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings) as away:
+        nowhere = Database("postgresql://nobody@127.0.0.1:1/none")
+        without_database = TokenIssuer(nowhere, parts.tokens, lambda: MAP, parts.initial)
+        for broken in (
+            Refresh(parts.database, away, parts.tokens, parts.pairs, notices=Notices()),
+            Refresh(nowhere, parts.store, parts.tokens, without_database, notices=Notices()),
+        ):
+            with pytest.raises(Unavailable):
+                await broken.refresh(pair.refresh_token)
     await nowhere.close()
 
     assert await refresh(parts, pair)
@@ -273,9 +271,8 @@ async def test_while_nobody_knows_a_repeat_is_told_to_come_again_and_not_that_it
 @pytest.fixture
 async def unreplicated(redis_url: str, auth: Auth) -> AsyncIterator[SessionStore]:
     """The store, waiting for a replica that it does not have: all that it does is unconfirmed."""
-    store = SessionStore(Redis(url=redis_url, wait_replicas=1, timeout=0.5), auth)
-    yield store
-    await store.close()
+    async with SessionStore(Redis(url=redis_url, wait_replicas=1, timeout=0.5), auth) as store:
+        yield store
 
 
 async def test_an_unconfirmed_refresh_leaves_its_tokens_to_the_next_repeat_at_once(

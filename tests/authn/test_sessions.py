@@ -81,25 +81,23 @@ async def test_a_marking_goes_on_until_the_store_is_back(
     parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.authn.revocations.RETRY", 0.01)
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    revocations = Revocations(parts.database, away)
-    pair = await log_in(parts, "web")
-    await revocations.mark(1)
-    monkeypatch.setattr(away, "_scripts", parts.store._scripts)  # the store is back
-    await revocations.finish()
-    await away.close()
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings) as away:
+        revocations = Revocations(parts.database, away)
+        pair = await log_in(parts, "web")
+        await revocations.mark(1)
+        monkeypatch.setattr(away, "_scripts", parts.store._scripts)  # the store is back
+        await revocations.finish()
 
     with pytest.raises(RefreshRequired):
         await parts.authenticator.authenticate(pair.access_token, MAP)
 
 
 async def test_what_could_not_be_marked_before_the_end_is_said(parts: Container) -> None:
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    revocations = Revocations(parts.database, away)
-    revocations.mark_soon([1])
-    with capture_logs() as logs:
-        await revocations.finish(0.05)
-    await away.close()
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings) as away:
+        revocations = Revocations(parts.database, away)
+        revocations.mark_soon([1])
+        with capture_logs() as logs:
+            await revocations.finish(0.05)
 
     assert [log["markings"] for log in logs] == [1]
     assert revocations._tasks == set()

@@ -24,9 +24,8 @@ SETTINGS = Settings(login_account=3, login_address=8, refresh_account=2, refresh
 
 @pytest.fixture
 async def store(redis_url: str) -> AsyncIterator[SessionStore]:
-    store = SessionStore(Redis(url=redis_url), Auth())
-    yield store
-    await store.close()
+    async with SessionStore(Redis(url=redis_url), Auth()) as store:
+        yield store
 
 
 @pytest.fixture
@@ -317,7 +316,6 @@ async def test_every_key_starts_with_rate_and_runs_out_by_itself(throttle: Throt
 
 
 async def test_without_the_store_nobody_gets_through() -> None:
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), Auth())
-    with pytest.raises(Unavailable):
-        await Throttle(SETTINGS, away.counters).login("ann", "10.0.0.1", "a")
-    await away.close()
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), Auth()) as away:
+        with pytest.raises(Unavailable):
+            await Throttle(SETTINGS, away.counters).login("ann", "10.0.0.1", "a")

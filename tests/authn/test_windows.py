@@ -130,15 +130,14 @@ async def test_a_right_that_begins_during_a_login_is_in_its_token(
 
 async def test_a_repeated_refresh_has_the_rights_of_the_repeat(parts: Container, redis_url: str) -> None:
     """A lost answer is repeated after the end: the successor is the same, and its rights are not."""
-    lenient = SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_grace=60))
-    repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs, notices=Notices())
-    end = time.time() + 6.1
-    await window(parts, end=end)
-    pair = await log_in(parts)
-    first = await repeater.refresh(pair.refresh_token)
-    await asyncio.sleep(max(0.0, end - time.time()))
-    again = await repeater.refresh(pair.refresh_token)
-    await lenient.close()
+    async with SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_grace=60)) as lenient:
+        repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs, notices=Notices())
+        end = time.time() + 6.1
+        await window(parts, end=end)
+        pair = await log_in(parts)
+        first = await repeater.refresh(pair.refresh_token)
+        await asyncio.sleep(max(0.0, end - time.time()))
+        again = await repeater.refresh(pair.refresh_token)
 
     assert again.refresh_token == first.refresh_token
     with pytest.raises(TokenExpired):

@@ -36,11 +36,10 @@ SHIPPED = read_shipped()
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     """A database with revision 1."""
-    opened = Database(seeded_database_url)
-    async with opened.transaction(within=30) as connection:
-        await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
-    yield opened
-    await opened.close()
+    async with Database(seeded_database_url) as opened:
+        async with opened.transaction(within=30) as connection:
+            await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
+        yield opened
 
 
 async def publish(database: Database) -> None:
@@ -56,9 +55,8 @@ async def keep(key: RevisionKey, database: Database, newest: int) -> None:
 
 @pytest.fixture
 async def key(redis_url: str) -> AsyncIterator[RevisionKey]:
-    store = SessionStore(Redis(url=redis_url), Auth())
-    yield store.revision_key
-    await store.close()
+    async with SessionStore(Redis(url=redis_url), Auth()) as store:
+        yield store.revision_key
 
 
 async def test_what_an_emptied_store_has_lost_is_restored(key: RevisionKey, database: Database) -> None:
@@ -146,10 +144,9 @@ async def test_a_value_that_can_not_be_read_is_replaced(key: RevisionKey, databa
 
 
 async def test_without_the_store_nothing_can_be_announced(database: Database) -> None:
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), Auth())
-    with pytest.raises(Unavailable):
-        await keep(away.revision_key, database, 1)
-    await away.close()
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), Auth()) as away:
+        with pytest.raises(Unavailable):
+            await keep(away.revision_key, database, 1)
 
 
 ADD = text("INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'New', 'report:list')")

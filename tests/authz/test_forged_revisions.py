@@ -105,9 +105,8 @@ async def _silence() -> AsyncGenerator[str, None]:
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    opened = Database(seeded_database_url)
-    yield opened
-    await opened.close()
+    async with Database(seeded_database_url) as opened:
+        yield opened
 
 
 async def start(database: Database, *keys: str) -> Policy:

@@ -41,9 +41,8 @@ LISTER = HeldCodes(["system:role:list"])
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    opened = Database(seeded_database_url)
-    yield opened
-    await opened.close()
+    async with Database(seeded_database_url) as opened:
+        yield opened
 
 
 async def publish(
@@ -436,12 +435,10 @@ async def test_a_database_out_of_reach_leaves_the_last_valid_policy(database: Da
     await publish(database)
     live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)
-    gone = Database("postgresql://nobody@127.0.0.1:1/none", timeout=0.5)
+    async with Database("postgresql://nobody@127.0.0.1:1/none", timeout=0.5) as gone:
+        with pytest.raises(Unavailable):
+            await live.load(gone)
 
-    with pytest.raises(Unavailable):
-        await live.load(gone)
-
-    await gone.close()
     assert live.current.revision == 1
 
 

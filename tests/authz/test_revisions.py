@@ -101,10 +101,9 @@ async def test_what_is_published_just_before_it_is_asked_for_is_never_unknown(li
 
 
 async def test_without_the_database_it_is_not_known_whether_a_revision_exists(live: LivePolicy) -> None:
-    nowhere = Database("postgresql://nobody@127.0.0.1:1/none")
-    with pytest.raises(Unavailable):
-        await PublishedRevisions(live, reader_of(nowhere)).at_least(5)
-    await nowhere.close()
+    async with Database("postgresql://nobody@127.0.0.1:1/none") as nowhere:
+        with pytest.raises(Unavailable):
+            await PublishedRevisions(live, reader_of(nowhere)).at_least(5)
 
 
 async def test_a_silent_database_holds_nobody_longer_than_a_revision_would(
@@ -122,13 +121,12 @@ async def test_a_silent_database_holds_nobody_longer_than_a_revision_would(
 
 
 async def test_the_newest_revision_is_read_from_the_database(seeded_database_url: str) -> None:
-    database = Database(seeded_database_url)
-    read = reader_of(database)
-    revisions = [await read()]
-    async with database.transaction(within=30) as connection:
-        await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
-    revisions.append(await read())
-    await database.close()
+    async with Database(seeded_database_url) as database:
+        read = reader_of(database)
+        revisions = [await read()]
+        async with database.transaction(within=30) as connection:
+            await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
+        revisions.append(await read())
     assert revisions == [0, 1]
 
 

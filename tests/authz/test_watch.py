@@ -35,10 +35,9 @@ SELDOM = 3600.0
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    opened = Database(seeded_database_url)
-    await publish(opened)
-    yield opened
-    await opened.close()
+    async with Database(seeded_database_url) as opened:
+        await publish(opened)
+        yield opened
 
 
 async def execute(database: Database, *statements: str) -> None:
@@ -177,21 +176,20 @@ async def test_a_database_that_goes_away_leaves_the_last_valid_policy_and_is_fou
     own_seeded_stores: EmbeddedStores,
 ) -> None:
     stores = own_seeded_stores
-    database = Database(stores.database_url)
-    await publish(database)
-    async with watching(database, listening(stores.database_url), poll_every=0.05) as (
-        live,
-        watch,
-    ):
-        stores.postgres.stop()
-        await until(lambda: watch.fault is not None)
-        assert live.current.revision == 1
+    async with Database(stores.database_url) as database:
+        await publish(database)
+        async with watching(database, listening(stores.database_url), poll_every=0.05) as (
+            live,
+            watch,
+        ):
+            stores.postgres.stop()
+            await until(lambda: watch.fault is not None)
+            assert live.current.revision == 1
 
-        stores.postgres.start()
-        published = await publish(database, enabled(False))
+            stores.postgres.start()
+            published = await publish(database, enabled(False))
 
-        await until(lambda: live.current.revision == published.revision and watch.fault is None)
-    await database.close()
+            await until(lambda: live.current.revision == published.revision and watch.fault is None)
 
 
 async def test_every_worker_is_seen_with_its_revision_until_it_leaves(database: Database) -> None:

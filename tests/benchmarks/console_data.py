@@ -139,13 +139,14 @@ def install(environ: Mapping[str, str], size: Size) -> None:
 
 async def _open_sessions(environ: Mapping[str, str], users: list[tuple[int, str]]) -> None:
     settings = load(environ)
-    store = SessionStore(settings.redis, settings.auth)
+    async with SessionStore(settings.redis, settings.auth) as store:
 
-    async def opened(number: int, name: str) -> None:
-        facts = SessionFacts(name, name.title(), f"10.0.{number >> 8 & 255}.{number & 255}", "bench", "", "")
-        await store.open_session(str(number), "web", f"{number:024d}", facts, seen=b"")
+        async def opened(number: int, name: str) -> None:
+            facts = SessionFacts(
+                name, name.title(), f"10.0.{number >> 8 & 255}.{number & 255}", "bench", "", ""
+            )
+            await store.open_session(str(number), "web", f"{number:024d}", facts, seen=b"")
 
-    async with asyncio.timeout(120):
-        for start in range(0, len(users), 500):
-            await asyncio.gather(*(opened(*user) for user in users[start : start + 500]))
-    await store.close()
+        async with asyncio.timeout(120):
+            for start in range(0, len(users), 500):
+                await asyncio.gather(*(opened(*user) for user in users[start : start + 500]))

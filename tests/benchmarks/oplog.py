@@ -113,11 +113,8 @@ def _kept_up(
 
 def _counts(started: EmbeddedStores) -> LogCounts:
     async def ask() -> LogCounts:
-        store = SessionStore(Redis(url=started.redis_url), Auth())
-        try:
+        async with SessionStore(Redis(url=started.redis_url), Auth()) as store:
             return await store.log.counts()
-        finally:
-            await store.close()
 
     return asyncio.run(ask())
 

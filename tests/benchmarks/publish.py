@@ -79,14 +79,12 @@ INSERT INTO sys.action_resource SELECT r.id, m.id FROM sys.resource r CROSS JOIN
 
 async def _fill(url: str, size: int) -> None:
     """Register and bind ``size`` resources, and no others but those of a new database; publish them."""
-    database = Database(url)
-    async with database.transaction(within=120) as connection:
+    async with Database(url) as database, database.transaction(within=120) as connection:
         await connection.execute(text("DELETE FROM sys.resource WHERE resource_code LIKE 'bench%'"))
         await connection.execute(text(REGISTER), {"size": size})
         await connection.execute(text(BIND))
         await connection.execute(text("ANALYZE"))
         await publish_if_changed(connection, SHIPPED, RevisionSeals(), "bench")
-    await database.close()
 
 
 async def _published(url: str, size: int, limit: float) -> list[Result]:

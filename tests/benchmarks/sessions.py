@@ -269,17 +269,16 @@ def _lists(environ: Mapping[str, str], redis_url: str, rounds: int) -> Iterator[
 
 async def fill(settings: Settings, size: int) -> None:
     """Open a session for each of ``size`` users who are in no database, as logins would."""
-    store = SessionStore(settings.redis, settings.auth)
+    async with SessionStore(settings.redis, settings.auth) as store:
 
-    async def opened(number: int) -> None:
-        address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-        facts = SessionFacts(f"someone{number}", "Someone", address, "benchmark", "", "")
-        await store.open_session(str(FIRST_ID + number), "web", f"{number:024d}", facts, seen=b"")
+        async def opened(number: int) -> None:
+            address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+            facts = SessionFacts(f"someone{number}", "Someone", address, "benchmark", "", "")
+            await store.open_session(str(FIRST_ID + number), "web", f"{number:024d}", facts, seen=b"")
 
-    async with asyncio.timeout(300):
-        for start in range(0, size, BATCH):
-            await asyncio.gather(*map(opened, range(start, min(start + BATCH, size))))
-    await store.close()
+        async with asyncio.timeout(300):
+            for start in range(0, size, BATCH):
+                await asyncio.gather(*map(opened, range(start, min(start + BATCH, size))))
 
 
 async def _list_rounds(servers: list[Server], rounds: int) -> dict[str, list[tuple[float, float]]]:

@@ -172,22 +172,21 @@ async def middle(connection: Connection, request: bytes) -> float:
 
 async def explained(url: str) -> dict[str, list[str]]:
     """Return for each page of many users how PostgreSQL counts and finds it."""
-    users = Database(url, timeout=30)
-    plans = {}
-    with psycopg.connect(url) as asking, statements() as seen:
-        asking.execute(str(user_list.PLANNING).encode())
-        for page in cases(SIZES[-1]):
-            seen.clear()
-            async with users.snapshot() as connection:
-                await user_list.page(
-                    connection,
-                    criteria_of(page.query),
-                    page=int(page.query.get("page", 1)),
-                    sort=page.query["sort"],
-                )
-            listed = [query for query in seen if "count(" in query[0] or " LIMIT " in query[0]]
-            plans[page.name] = [plan(asking, *query) for query in listed]
-    await users.close()
+    async with Database(url, timeout=30) as users:
+        plans = {}
+        with psycopg.connect(url) as asking, statements() as seen:
+            asking.execute(str(user_list.PLANNING).encode())
+            for page in cases(SIZES[-1]):
+                seen.clear()
+                async with users.snapshot() as connection:
+                    await user_list.page(
+                        connection,
+                        criteria_of(page.query),
+                        page=int(page.query.get("page", 1)),
+                        sort=page.query["sort"],
+                    )
+                listed = [query for query in seen if "count(" in query[0] or " LIMIT " in query[0]]
+                plans[page.name] = [plan(asking, *query) for query in listed]
     return plans
 
 

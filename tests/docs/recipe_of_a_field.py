@@ -42,10 +42,8 @@ async def changes_of(house: Inside, request_id: str | None) -> Any:
 
 
 async def state_of(house: Inside) -> State:
-    database = Database(house.database_url)
-    async with database.snapshot() as connection:
+    async with Database(house.database_url) as database, database.snapshot() as connection:
         stored = await stored_state.read(connection)
-    await database.close()
     return stored.state
 
 

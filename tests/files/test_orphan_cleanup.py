@@ -81,12 +81,11 @@ def objects(request: pytest.FixtureRequest, s3: S3Server, tmp_path: Path) -> Obj
 
 @pytest.fixture
 async def place(fresh_url: str, objects: ObjectStore) -> AsyncIterator[Place]:
-    database = Database(fresh_url)
-    made = Place(fresh_url, database, objects)
-    # The template's prefix is in every copy, and the S3 server is everybody's.
-    made.ask(f"UPDATE sys.object_space SET prefix = '{secrets.token_hex(16)}'")
-    yield made
-    await database.close()
+    async with Database(fresh_url) as database:
+        made = Place(fresh_url, database, objects)
+        # The template's prefix is in every copy, and the S3 server is everybody's.
+        made.ask(f"UPDATE sys.object_space SET prefix = '{secrets.token_hex(16)}'")
+        yield made
 
 
 async def test_what_was_left_behind_goes_and_what_is_somebodys_stays(place: Place) -> None:
@@ -119,11 +118,8 @@ async def test_a_lease_from_while_the_clock_was_ahead_ends_when_one_from_now_doe
 
 async def test_the_connections_that_a_job_has_are_enough(place: Place) -> None:
     await place.put(place.add("discarded.txt", "discarded"))
-    three = Database(place.url, pool_size=3)
-
-    async with three.transaction():  # the runner holds one
+    async with Database(place.url, pool_size=3) as three, three.transaction():  # the runner holds one
         assert await OrphanCleanup(three, place.objects).once() == 1
-    await three.close()
 
 
 async def test_a_sweep_that_is_ended_keeps_what_it_has_done_and_holds_no_row_meanwhile(
@@ -218,15 +214,14 @@ async def test_an_upload_that_lost_its_lease_is_refused_and_leaves_nothing(place
 async def test_a_sweep_of_a_store_that_is_down_does_its_work_once_it_is_back(
     fresh_url: str, own_s3: S3Server
 ) -> None:
-    database = Database(fresh_url)
-    place = Place(fresh_url, database, object_store(settings_of(own_s3, 1.0), Path()))
-    await place.put(place.add("discarded.txt", "discarded"))
+    async with Database(fresh_url) as database:
+        place = Place(fresh_url, database, object_store(settings_of(own_s3, 1.0), Path()))
+        await place.put(place.add("discarded.txt", "discarded"))
 
-    own_s3.stop()
-    with pytest.raises(Unavailable):
-        await place.cleanup()
-    own_s3.start()
+        own_s3.stop()
+        with pytest.raises(Unavailable):
+            await place.cleanup()
+        own_s3.start()
 
-    assert await place.cleanup() == 1
-    assert own_s3.keys() == []
-    await database.close()
+        assert await place.cleanup() == 1
+        assert own_s3.keys() == []

@@ -45,17 +45,16 @@ async def nothing_left(service: Inside, s3: S3Server) -> None:
     A store that was frozen may still be about to write what was sent to it before: the next cleanup finds
     that.
     """
-    database = Database(service.database_url)
-    cleanup = OrphanCleanup(database, object_store(settings_of(s3), Path()))
-    await cleanup.once()
-    with psycopg.connect(service.database_url) as connection:
-        assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
-    for _ in range(200):
-        if not s3.keys():
-            break
-        await asyncio.sleep(0.1)
+    async with Database(service.database_url) as database:
+        cleanup = OrphanCleanup(database, object_store(settings_of(s3), Path()))
         await cleanup.once()
-    await database.close()
+        with psycopg.connect(service.database_url) as connection:
+            assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
+        for _ in range(200):
+            if not s3.keys():
+                break
+            await asyncio.sleep(0.1)
+            await cleanup.once()
     assert s3.keys() == []
 
 
@@ -109,13 +108,12 @@ async def test_what_is_still_being_cleared_when_the_service_ends_is_left_to_the_
     async def content() -> AsyncGenerator[bytes, None]:
         yield PNG
 
-    database = Database(fresh_url)
-    uploads = Uploads(database, Stuck(), Upload())
-    with pytest.raises(Unavailable):
-        await uploads.receive(Offer(1, "a.png", content()))
-    async with asyncio.timeout(20):
-        await uploads.finish()
-    await database.close()
+    async with Database(fresh_url) as database:
+        uploads = Uploads(database, Stuck(), Upload())
+        with pytest.raises(Unavailable):
+            await uploads.receive(Offer(1, "a.png", content()))
+        async with asyncio.timeout(20):
+            await uploads.finish()
 
 
 @pytest.mark.parametrize("way", ["stopped", "frozen"])

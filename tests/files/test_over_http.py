@@ -177,9 +177,8 @@ async def test_a_worker_that_is_killed_in_the_middle_of_an_upload_leaves_nothing
             os.kill(service.workers[0], signal.SIGKILL)
         connection.execute("UPDATE sys.file SET lease_time = now() WHERE state = 'pending'")
 
-        records = Database(url)
-        await OrphanCleanup(records, object_store(Objstore(), objects)).once()
-        await records.close()
+        async with Database(url) as records:
+            await OrphanCleanup(records, object_store(Objstore(), objects)).once()
         assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
     assert [path for path in objects.rglob("*") if path.is_file()] == []
 

@@ -42,9 +42,8 @@ TODAY = date(2026, 11, 20)
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    opened = Database(seeded_database_url, pool_size=2)
-    yield opened
-    await opened.close()
+    async with Database(seeded_database_url, pool_size=2) as opened:
+        yield opened
 
 
 async def execute(database: Database, *statements: str) -> list[tuple[object, ...]]:

@@ -100,9 +100,8 @@ def auth() -> Auth:
 
 @pytest.fixture
 async def store(redis_url: str, auth: Auth) -> AsyncIterator[SessionStore]:
-    store = SessionStore(Redis(url=redis_url), auth)
-    yield store
-    await store.close()
+    async with SessionStore(Redis(url=redis_url), auth) as store:
+        yield store
 
 
 @pytest.fixture

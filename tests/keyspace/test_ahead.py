@@ -110,8 +110,7 @@ async def test_a_lost_answer_from_the_future_is_given_again_once_its_lease_is_ov
 async def test_a_refresh_id_spent_in_the_future_is_theft_after_the_usual_time(
     clocks: Clocks, redis_url: str, ahead: int
 ) -> None:
-    store = SessionStore(Redis(url=redis_url), replace(Auth(), refresh_grace=300))
-    try:
+    async with SessionStore(Redis(url=redis_url), replace(Auth(), refresh_grace=300)) as store:
         await store.open_session("1", "web", "a", FACTS, seen=b"")
         clocks.set(store=ahead)
         rotation = await rotate(store)
@@ -124,8 +123,6 @@ async def test_a_refresh_id_spent_in_the_future_is_theft_after_the_usual_time(
         clocks.wait(301)
         assert (await rotate(store, next_rid="d")).outcome == "reused"
         assert await store.sessions("1") == {}
-    finally:
-        await store.close()
 
 
 async def test_steps_of_a_millisecond_are_not_taken_for_the_future(

@@ -95,18 +95,17 @@ async def test_of_forty_repeats_at_once_of_a_lost_rotation_one_gets_the_successo
 
 async def test_a_handed_out_successor_is_never_handed_out_again(redis_url: str) -> None:
     """Not to a caller with the spent token: not at once, not after the lease, not after the race window."""
-    store = SessionStore(Redis(url=redis_url), Auth(refresh_race_window=3))
-    rotation = await rotate(store, "a", "b")
-    await store.deliveries.confirm(lease_of(rotation))
-    outcomes = set()
-    while (outcome := (await rotate(store, "a", "c")).outcome) != "reused":
-        outcomes.add(outcome)
-        await asyncio.sleep(0.02)
+    async with SessionStore(Redis(url=redis_url), Auth(refresh_race_window=3)) as store:
+        rotation = await rotate(store, "a", "b")
+        await store.deliveries.confirm(lease_of(rotation))
+        outcomes = set()
+        while (outcome := (await rotate(store, "a", "c")).outcome) != "reused":
+            outcomes.add(outcome)
+            await asyncio.sleep(0.02)
 
-    assert outcomes <= {"pending", "superseded"}
-    assert "superseded" in outcomes
-    assert (await rotate(store, "b", "d")).outcome == "ended"
-    await store.close()
+        assert outcomes <= {"pending", "superseded"}
+        assert "superseded" in outcomes
+        assert (await rotate(store, "b", "d")).outcome == "ended"
 
 
 async def test_a_successor_in_use_is_not_handed_out_again(store: SessionStore, raw: Raw) -> None:
@@ -128,13 +127,12 @@ async def test_a_successor_whose_access_token_was_seen_is_not_handed_out_again(
 
 async def test_a_repeat_of_what_was_never_handed_out_is_no_theft_at_any_age(redis_url: str, raw: Raw) -> None:
     """But one of what was handed out in the end is."""
-    store = SessionStore(Redis(url=redis_url), Auth(refresh_race_window=0))
-    first = await forgotten(store, raw)
-    again = await rotate_and_hand_out(store, "a", "c")
+    async with SessionStore(Redis(url=redis_url), Auth(refresh_race_window=0)) as store:
+        first = await forgotten(store, raw)
+        again = await rotate_and_hand_out(store, "a", "c")
 
-    assert (again.outcome, again.rid) == ("again", first.rid)
-    assert (await rotate(store, "a", "d")).outcome == "reused"
-    await store.close()
+        assert (again.outcome, again.rid) == ("again", first.rid)
+        assert (await rotate(store, "a", "d")).outcome == "reused"
 
 
 async def test_what_was_not_handed_out_is_kept_for_as_long_as_its_session(
@@ -157,11 +155,10 @@ async def test_a_repeat_reads_the_user_again_who_was_marked_meanwhile(store: Ses
 async def test_a_late_repeat_in_the_grace_leaves_nothing_to_be_handed_out_after_it(
     redis_url: str, raw: Raw
 ) -> None:
-    gracious = SessionStore(Redis(url=redis_url), Auth(refresh_grace=60))
-    await rotate_and_hand_out(gracious, "a", "b")
-    assert (await rotate(gracious, "a", "c")).outcome == "again"
-    assert await has_gone(raw)
-    await gracious.close()
+    async with SessionStore(Redis(url=redis_url), Auth(refresh_grace=60)) as gracious:
+        await rotate_and_hand_out(gracious, "a", "b")
+        assert (await rotate(gracious, "a", "c")).outcome == "again"
+        assert await has_gone(raw)
 
 
 async def test_step_ups_whose_answers_were_lost_leave_the_token_before_them_good(
@@ -218,10 +215,9 @@ async def test_a_confirmation_gets_through_a_dropped_connection(store: SessionSt
 @pytest.fixture
 async def own_store(own_stores: EmbeddedStores) -> AsyncIterator[SessionStore]:
     """A store that may be frozen, with one session of the refresh id ``a``."""
-    store = SessionStore(Redis(url=own_stores.redis_url), Auth())
-    await store.open_session("1", "web", "a", FACTS, seen=b"")
-    yield store
-    await store.close()
+    async with SessionStore(Redis(url=own_stores.redis_url), Auth()) as store:
+        await store.open_session("1", "web", "a", FACTS, seen=b"")
+        yield store
 
 
 async def process_id(url: str) -> int:

@@ -35,9 +35,8 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 async def own_store(url: str) -> AsyncIterator[SessionStore]:
-    store = SessionStore(Redis(url=url), Auth())
-    yield store
-    await store.close()
+    async with SessionStore(Redis(url=url), Auth()) as store:
+        yield store
 
 
 @pytest.fixture

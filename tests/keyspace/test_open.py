@@ -40,10 +40,9 @@ async def test_the_entries_live_as_long_as_a_refresh_token(
 
 
 async def test_no_entry_outlives_the_longest_age_of_a_session(redis_url: str) -> None:
-    store = SessionStore(Redis(url=redis_url), Auth(session_max_age=60))
-    facts = SessionFacts("ann", "Ann", "", "", "", "")
-    opening = await store.open_session("1", "web", "rid", facts, seen=b"")
-    await store.close()
+    async with SessionStore(Redis(url=redis_url), Auth(session_max_age=60)) as store:
+        facts = SessionFacts("ann", "Ann", "", "", "", "")
+        opening = await store.open_session("1", "web", "rid", facts, seen=b"")
 
     assert opening.ends - opening.issued == 60_000
 
@@ -86,12 +85,11 @@ async def test_one_login_too_many_ends_the_earliest_session(
 
 
 async def test_without_concurrent_login_all_other_sessions_end(redis_url: str) -> None:
-    store = SessionStore(Redis(url=redis_url), Auth(concurrent_login=False))
-    facts = SessionFacts("ann", "Ann", "", "", "", "")
-    await store.open_session("1", "web", "a", facts, seen=b"")
-    opening = await store.open_session("1", "ios", "b", facts, seen=b"")
-    left = await store.sessions("1")
-    await store.close()
+    async with SessionStore(Redis(url=redis_url), Auth(concurrent_login=False)) as store:
+        facts = SessionFacts("ann", "Ann", "", "", "", "")
+        await store.open_session("1", "web", "a", facts, seen=b"")
+        opening = await store.open_session("1", "ios", "b", facts, seen=b"")
+        left = await store.sessions("1")
 
     assert opening.ended == ("web",)
     assert list(left) == ["ios"]
@@ -168,9 +166,8 @@ async def test_no_text_of_a_client_confuses_the_store(store: SessionStore, text:
 
 
 async def test_lives_follow_the_settings(redis_url: str, auth: Auth) -> None:
-    store = SessionStore(Redis(url=redis_url), replace(auth, refresh_timeout=120))
-    facts = SessionFacts("ann", "Ann", "", "", "", "")
-    opening = await store.open_session("1", "web", "rid", facts, seen=b"")
-    await store.close()
+    async with SessionStore(Redis(url=redis_url), replace(auth, refresh_timeout=120)) as store:
+        facts = SessionFacts("ann", "Ann", "", "", "", "")
+        opening = await store.open_session("1", "web", "rid", facts, seen=b"")
 
     assert opening.ends - opening.issued == 120_000

@@ -45,9 +45,8 @@ OPERATIONS: dict[str, Callable[[SessionStore], Awaitable[object]]] = {
 
 @pytest.fixture
 async def own_store(own_stores: EmbeddedStores) -> AsyncIterator[SessionStore]:
-    store = SessionStore(Redis(url=own_stores.redis_url), Auth())
-    yield store
-    await store.close()
+    async with SessionStore(Redis(url=own_stores.redis_url), Auth()) as store:
+        yield store
 
 
 async def _process_id(url: str) -> int:
@@ -101,11 +100,10 @@ async def test_checks_that_arrive_while_the_store_hangs_are_each_refused_in_time
 
 
 async def test_a_store_that_is_away_is_refused_by_every_operation() -> None:
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), Auth())
-    for operation in OPERATIONS.values():
-        with pytest.raises(Unavailable):
-            await operation(away)
-    await away.close()
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), Auth()) as away:
+        for operation in OPERATIONS.values():
+            with pytest.raises(Unavailable):
+                await operation(away)
 
 
 async def test_a_store_that_was_emptied_knows_nobody(store: SessionStore, raw: Raw) -> None:

@@ -48,10 +48,9 @@ async def rotate(
 @asynccontextmanager
 async def store_with(redis_url: str, **changes: object) -> AsyncIterator[SessionStore]:
     """A store with other settings and one open session of user 1 with the refresh id ``a``."""
-    store = SessionStore(Redis(url=redis_url), replace(Auth(), **changes))  # type: ignore[arg-type]  # by name
-    await store.open_session("1", "web", "a", FACTS, seen=b"")
-    yield store
-    await store.close()
+    async with SessionStore(Redis(url=redis_url), replace(Auth(), **changes)) as store:  # type: ignore[arg-type]  # by name
+        await store.open_session("1", "web", "a", FACTS, seen=b"")
+        yield store
 
 
 async def test_a_rotation_replaces_the_refresh_id_everywhere(
@@ -309,8 +308,10 @@ async def is_back(raw: Raw, killed: int) -> bool:
 async def test_a_kill_leaves_each_session_with_one_refresh_id_that_can_be_listed_and_ended(
     own_stores: EmbeddedStores,
 ) -> None:
-    store = SessionStore(Redis(url=own_stores.redis_url), Auth())
-    async with Client.from_url(own_stores.redis_url, decode_responses=True) as raw:
+    async with (
+        SessionStore(Redis(url=own_stores.redis_url), Auth()) as store,
+        Client.from_url(own_stores.redis_url, decode_responses=True) as raw,
+    ):
         process_id = int((await raw.info("server"))["process_id"])
         users = [str(number) for number in range(1, 9)]
         begun: set[str] = set()
@@ -329,7 +330,6 @@ async def test_a_kill_leaves_each_session_with_one_refresh_id_that_can_be_listed
         assert (await store.online.page()).total == len(users)
         assert [await store.close_sessions(login_id) for login_id in users] == [1] * len(users)
         assert await raw.keys("auth:refresh:*") == []
-    await store.close()
 
 
 async def test_a_step_up_weakens_no_session_that_is_stronger_than_its_caller_knows(

@@ -105,19 +105,18 @@ async def test_repetitions_are_counted_and_all_logs_agree(
         first = await logged.entry(answers[0])
         preview, previewed = await logged.entry_of("DELETE", "/api/user/1?dryRun=true", token=token)
     # The service has ended: what it had counted is entered, before the minute is over.
-    database = Database(published_database_url)
-    async with database.transaction() as connection:
-        rows = await connection.exec_driver_sql(
-            "SELECT url, request_id, decision_id, repetitions FROM sys.operation_log"
-            " WHERE kind = 'REFUSED_READ' ORDER BY id"
-        )
-        entered = [tuple(row) for row in rows]
-    faults = [
-        fault
-        async for day in Audit(database=database, keys=[Chain("k" * 48), Chain()]).days()
-        for fault in day.faults
-    ]
-    await database.close()
+    async with Database(published_database_url) as database:
+        async with database.transaction() as connection:
+            rows = await connection.exec_driver_sql(
+                "SELECT url, request_id, decision_id, repetitions FROM sys.operation_log"
+                " WHERE kind = 'REFUSED_READ' ORDER BY id"
+            )
+            entered = [tuple(row) for row in rows]
+        faults = [
+            fault
+            async for day in Audit(database=database, keys=[Chain("k" * 48), Chain()]).days()
+            for fault in day.faults
+        ]
 
     decision = answers[0].json["decisionId"]
     named = [str(answer.header("x-request-id")) for answer in answers]

@@ -171,29 +171,29 @@ async def test_what_is_logged_during_an_export_neither_repeats_nor_displaces_ent
     seeded_database_url: str,
 ) -> None:
     fill(seeded_database_url, 3 * BATCH)
-    database = Database(seeded_database_url)
-    seen: list[int] = []
-    reader = LogReader(database)
-    async for batch in reader.everything(OPERATIONS, OperationFilter(module="bulk"), limit=10**6):
-        seen += [entry.id for entry in batch]
-        await operations(seeded_database_url, *({"module": "bulk", "create_time": at(n)} for n in range(10)))
-    await database.close()
+    async with Database(seeded_database_url) as database:
+        seen: list[int] = []
+        reader = LogReader(database)
+        async for batch in reader.everything(OPERATIONS, OperationFilter(module="bulk"), limit=10**6):
+            seen += [entry.id for entry in batch]
+            await operations(
+                seeded_database_url, *({"module": "bulk", "create_time": at(n)} for n in range(10))
+            )
 
     assert seen == list(range(3 * BATCH, 0, -1))
 
 
 async def test_an_export_that_is_not_taken_holds_no_connection(seeded_database_url: str) -> None:
     fill(seeded_database_url, BATCH + 1)
-    database = Database(seeded_database_url, pool_size=1)
-    reader = LogReader(database)
-    waiting = [reader.everything(OPERATIONS, OperationFilter(), limit=10**6) for _ in range(3)]
-    for batches in waiting:
-        assert len(await anext(batches)) == BATCH
-    await database.ping()
-    for batches in waiting:
-        assert len(await anext(batches)) == 1
-        await batches.aclose()
-    await database.close()
+    async with Database(seeded_database_url, pool_size=1) as database:
+        reader = LogReader(database)
+        waiting = [reader.everything(OPERATIONS, OperationFilter(), limit=10**6) for _ in range(3)]
+        for batches in waiting:
+            assert len(await anext(batches)) == BATCH
+        await database.ping()
+        for batches in waiting:
+            assert len(await anext(batches)) == 1
+            await batches.aclose()
 
 
 async def test_readers_of_the_logs_leave_connections_to_others_and_are_refused_when_they_wait_too_long(

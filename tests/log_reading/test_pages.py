@@ -40,8 +40,7 @@ async def walked(service: Inside, query: str) -> list[int]:
 
 async def fill(database_url: str, module: str, count: int) -> None:
     """Write ``count`` calls of a module, ten of them at each time."""
-    database = Database(database_url)
-    async with database.transaction(within=60) as connection:
+    async with Database(database_url) as database, database.transaction(within=60) as connection:
         await connection.execute(
             text(
                 "INSERT INTO sys.operation_log"
@@ -51,7 +50,6 @@ async def fill(database_url: str, module: str, count: int) -> None:
             ),
             {"start": START, "module": module, "count": count},
         )
-    await database.close()
 
 
 @pytest.mark.parametrize(("sort", "newest_first"), [("createTime", False), ("-createTime", True)])
@@ -233,21 +231,21 @@ async def test_entries_that_do_not_match_are_passed_over_once(shared: Inside) ->
 
 async def test_nothing_is_missed_and_nothing_comes_twice_while_several_write(shared: Inside) -> None:
     cursor = (await shared.data("GET", LIST))["followCursor"]
-    database = Database(shared.database_url, pool_size=4)
-    writing = Writing(database, Chain())
-    parts = [
-        [encode(operation(100 * part + number, module="busy")) for number in range(4)] for part in range(12)
-    ]
-    done = asyncio.gather(*(writing.write("operation_log", part) for part in parts))
-    actions: list[str] = []
-    while not done.done() or len(actions) < 48:
-        page = await after(shared, cursor, "module=busy&size=5")
-        cursor = page["followCursor"]
-        actions += [entry["action"] for entry in page["items"]]
-        if done.done() and not page["items"]:
-            break
-    await done
-    await database.close()
+    async with Database(shared.database_url, pool_size=4) as database:
+        writing = Writing(database, Chain())
+        parts = [
+            [encode(operation(100 * part + number, module="busy")) for number in range(4)]
+            for part in range(12)
+        ]
+        done = asyncio.gather(*(writing.write("operation_log", part) for part in parts))
+        actions: list[str] = []
+        while not done.done() or len(actions) < 48:
+            page = await after(shared, cursor, "module=busy&size=5")
+            cursor = page["followCursor"]
+            actions += [entry["action"] for entry in page["items"]]
+            if done.done() and not page["items"]:
+                break
+        await done
     assert sorted(actions) == sorted(
         f"action {100 * part + number}" for part in range(12) for number in range(4)
     )

@@ -56,9 +56,8 @@ def url(seeded_database_url: str) -> str:
 
 @pytest.fixture
 async def database(url: str) -> AsyncIterator[Database]:
-    opened = Database(url, timeout=10)
-    yield opened
-    await opened.close()
+    async with Database(url, timeout=10) as opened:
+        yield opened
 
 
 def at(text: str) -> datetime:
@@ -132,15 +131,14 @@ async def test_what_the_database_does_not_take_waits_with_what_is_noted_meanwhil
     url: str, database: Database
 ) -> None:
     clock = Clock(at("2026-02-12T10:00"))
-    away = Database("postgresql://127.0.0.1:1/nowhere", timeout=0.5)
-    uses = noting(away, clock)
-    uses.note(101, ("a:list", "a:read"))
-    assert not await uses.merge()
-    clock.moment += timedelta(days=1)
-    uses.note(101, ("c:new", "a:read"))
-    uses.note(102, ("a:list",))
-    assert not await uses.merge()
-    await away.close()
+    async with Database("postgresql://127.0.0.1:1/nowhere", timeout=0.5) as away:
+        uses = noting(away, clock)
+        uses.note(101, ("a:list", "a:read"))
+        assert not await uses.merge()
+        clock.moment += timedelta(days=1)
+        uses.note(101, ("c:new", "a:read"))
+        uses.note(102, ("a:list",))
+        assert not await uses.merge()
 
     uses._database = database
     assert await uses.merge()

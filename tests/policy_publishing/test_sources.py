@@ -20,8 +20,7 @@ REPORT = {"resourceName": "Read", "resourceCode": "report", "method": "GET", "pa
 
 async def test_a_revision_and_the_live_policy_are_read_whole_with_the_current_roles(service: Inside) -> None:
     await service.data("POST", "/api/resource", REPORT)
-    database = Database(service.database_url)
-    try:
+    async with Database(service.database_url) as database:
         first, second, live = [
             await read_policy(source_named(name), PAST, database) for name in ("1", "r2", "live")
         ]
@@ -38,8 +37,6 @@ async def test_a_revision_and_the_live_policy_are_read_whole_with_the_current_ro
         assert standing.users[("super",)] == 1
         with pytest.raises(PolicyError, match=r"There is no revision 3, or .*; the newest is 2"):
             await read_policy(source_named("3"), PAST, database)
-    finally:
-        await database.close()
 
 
 async def test_files_are_read_without_a_database_and_a_revision_is_not() -> None:

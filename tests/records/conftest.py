@@ -16,9 +16,8 @@ from tests.support.spare import SpareStores
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     """A seeded database of the test's own."""
-    opened = Database(seeded_database_url)
-    yield opened
-    await opened.close()
+    async with Database(seeded_database_url) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="package")
@@ -31,11 +30,9 @@ def shared_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
 @pytest.fixture
 async def connection(shared_url: str) -> AsyncIterator[AsyncConnection]:
     """A transaction in a seeded database, rolled back after the test."""
-    opened = Database(shared_url)
-    async with opened.transaction(within=60) as begun:
+    async with Database(shared_url) as opened, opened.transaction(within=60) as begun:
         yield begun
         await begun.rollback()
-    await opened.close()
 
 
 @pytest.fixture(scope="package")

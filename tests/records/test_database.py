@@ -42,12 +42,9 @@ WRONG_AND_SECRET = text("SELECT 1 / 0, :word")
 
 @asynccontextmanager
 async def opened(url: str, pool_size: int = 5, timeout: float = AMPLE) -> AsyncIterator[Database]:  # noqa: ASYNC109 - the service's setting
-    database = Database(url, pool_size=pool_size, timeout=timeout)
-    try:
+    async with Database(url, pool_size=pool_size, timeout=timeout) as database:
         async with asyncio.timeout(BOUND):
             yield database
-    finally:
-        await database.close()
 
 
 async def is_refused(database: Database) -> bool:
@@ -555,15 +552,12 @@ async def test_nothing_is_prepared_and_no_option_is_sent_where_a_pooler_shares_t
     empty_database_url: str,
 ) -> None:
     async def prepared(*, pooled: bool) -> tuple[int, str]:
-        database = Database(empty_database_url, pool_size=1, pooled=pooled)
-        try:
+        async with Database(empty_database_url, pool_size=1, pooled=pooled) as database:
             for _ in range(10):
                 await run(database, "SELECT 1")
             names = await database.read(b"SELECT name FROM pg_prepared_statements", {})
             count = await run(database, "SELECT count(*) FROM pg_prepared_statements")
             return count + len(names), await run(database, "SHOW statement_timeout")
-        finally:
-            await database.close()
 
     assert await prepared(pooled=True) == (0, "0")
     count, limit = await prepared(pooled=False)

@@ -16,9 +16,8 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    database = Database(seeded_database_url)
-    yield database
-    await database.close()
+    async with Database(seeded_database_url) as database:
+        yield database
 
 
 def tell(url: str, statement: str) -> None:

@@ -46,12 +46,11 @@ SLOW: Final = PreparedSelect(select(text("1, pg_sleep(30)")), tuple)
 
 @pytest.fixture
 async def database(empty_database_url: str) -> AsyncIterator[Database]:
-    opened = Database(empty_database_url)
-    async with opened.transaction() as connection:
-        await connection.execute(text("CREATE TABLE kept (id bigint, word text)"))
-        await connection.execute(text("INSERT INTO kept VALUES (1, 'one'), (2, 'two'), (3, '100%')"))
-    yield opened
-    await opened.close()
+    async with Database(empty_database_url) as opened:
+        async with opened.transaction() as connection:
+            await connection.execute(text("CREATE TABLE kept (id bigint, word text)"))
+            await connection.execute(text("INSERT INTO kept VALUES (1, 'one'), (2, 'two'), (3, '100%')"))
+        yield opened
 
 
 async def test_a_select_finds_the_same_in_a_transaction_and_by_itself(database: Database) -> None:
@@ -123,21 +122,20 @@ async def test_a_select_ends_when_the_server_is_silent_and_works_once_it_answers
     fragile: EmbeddedStores,
 ) -> None:
     prepared = PreparedSelect(select(text("1")), tuple)
-    database = Database(fragile.database_url, timeout=0.8)
-    assert await prepared.all(database) == [(1,)]
-    fragile.postgres.pause()
-    try:
-        ends = await asyncio.gather(*(prepared.all(database) for _ in range(8)), return_exceptions=True)
-    finally:
-        fragile.postgres.resume()
-    assert [type(end) for end in ends] == [Unavailable] * 8
-    assert await prepared.all(database) == [(1,)]
-    fragile.postgres.stop()
-    with pytest.raises(Unavailable):
-        await prepared.all(database)
-    fragile.postgres.start()
-    assert await prepared.all(database) == [(1,)]
-    await database.close()
+    async with Database(fragile.database_url, timeout=0.8) as database:
+        assert await prepared.all(database) == [(1,)]
+        fragile.postgres.pause()
+        try:
+            ends = await asyncio.gather(*(prepared.all(database) for _ in range(8)), return_exceptions=True)
+        finally:
+            fragile.postgres.resume()
+        assert [type(end) for end in ends] == [Unavailable] * 8
+        assert await prepared.all(database) == [(1,)]
+        fragile.postgres.stop()
+        with pytest.raises(Unavailable):
+            await prepared.all(database)
+        fragile.postgres.start()
+        assert await prepared.all(database) == [(1,)]
 
 
 async def test_a_database_known_to_be_emptied_is_not_read(database: Database) -> None:

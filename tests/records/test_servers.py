@@ -41,11 +41,8 @@ def several(url: str, *places: str) -> str:
 
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[Database]:
-    database = Database(url, pool_size=2, timeout=TIMEOUT)
-    try:
+    async with Database(url, pool_size=2, timeout=TIMEOUT) as database:
         yield database
-    finally:
-        await database.close()
 
 
 async def server_of(database: Database) -> str:
@@ -228,26 +225,25 @@ async def test_a_replica_is_read_once_it_has_what_was_written_before_and_else_th
         async with primary.transaction() as connection:
             await connection.execute(text(statement))
 
-    primary = Database(pair.url, timeout=10)
-    snapshots = FreshSnapshots(primary, Database(pair.replica_url, timeout=10, writes=False))
-    await write("CREATE TABLE written (number integer)")
-    readings = [await seen(snapshots)]
-    for number in range(3):
-        await write(f"INSERT INTO written VALUES ({number})")
-        readings.append(await seen(snapshots))
-    with psycopg.connect(pair.standby_url, autocommit=True) as standby:
-        standby.execute("SELECT pg_wal_replay_pause()")
-        await write("INSERT INTO written VALUES (3)")
-        behind = await seen(snapshots)
-        standby.execute("SELECT pg_wal_replay_resume()")
-    for _ in range(40):  # each waits half a second for the standby
-        again = await seen(snapshots)
-        if again[1]:
-            break
-    pair.stop_standby()
-    without = await seen(snapshots)
-    await snapshots.close()
-    await primary.close()
+    async with Database(pair.url, timeout=10) as primary:
+        snapshots = FreshSnapshots(primary, Database(pair.replica_url, timeout=10, writes=False))
+        await write("CREATE TABLE written (number integer)")
+        readings = [await seen(snapshots)]
+        for number in range(3):
+            await write(f"INSERT INTO written VALUES ({number})")
+            readings.append(await seen(snapshots))
+        with psycopg.connect(pair.standby_url, autocommit=True) as standby:
+            standby.execute("SELECT pg_wal_replay_pause()")
+            await write("INSERT INTO written VALUES (3)")
+            behind = await seen(snapshots)
+            standby.execute("SELECT pg_wal_replay_resume()")
+        for _ in range(40):  # each waits half a second for the standby
+            again = await seen(snapshots)
+            if again[1]:
+                break
+        pair.stop_standby()
+        without = await seen(snapshots)
+        await snapshots.close()
 
     assert [count for count, _ in readings] == [0, 1, 2, 3]
     assert any(is_standby for _, is_standby in readings)

@@ -92,9 +92,8 @@ class Site:
 
     @asynccontextmanager
     async def store(self) -> AsyncIterator[SessionStore]:
-        store = SessionStore(Redis(url=self._variables["REDIS_URL"]), Auth())
-        yield store
-        await store.close()
+        async with SessionStore(Redis(url=self._variables["REDIS_URL"]), Auth()) as store:
+            yield store
 
 
 @pytest.fixture

@@ -204,13 +204,9 @@ def _usual(features: settings.Features) -> Shipped:
 
 
 async def _publish(database_url: str, shipped: Shipped, seals: RevisionSeals) -> None:
-    opened = Database(database_url)
-    try:
-        async with opened.transaction(within=30) as connection:
-            await publish_if_changed(connection, shipped, seals, "start", anew=True)
-            await connection.execute(CHEAPER, {"new": _cheap_hash(), "old": administrator_hash()})
-    finally:
-        await opened.close()
+    async with Database(database_url) as opened, opened.transaction(within=30) as connection:
+        await publish_if_changed(connection, shipped, seals, "start", anew=True)
+        await connection.execute(CHEAPER, {"new": _cheap_hash(), "old": administrator_hash()})
 
 
 @asynccontextmanager

@@ -40,9 +40,8 @@ def seed_database(url: str) -> None:
 
 async def make_months(url: str) -> None:
     """Make the months of the logs, as the first worker does: no copy has to."""
-    database = Database(url)
-    await Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}).months(datetime.now(UTC).date())
-    await database.close()
+    async with Database(url) as database:
+        await Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}).months(datetime.now(UTC).date())
 
 
 @pytest.fixture(scope="session")

@@ -172,27 +172,28 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
     parts: Container, delegation: Delegation
 ) -> None:
     heron = await new_user(parts, "heron", "auditor")
-    nowhere = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    rules = PasswordRules(Password())
-    revocations = Revocations(parts.database, nowhere)
-    units = RightsUnits(parts.database, delegation, revocations)
-    accounts = Accounts(units, revocations, parts.passwords, rules, notices=Notices(), address_changed=untold)
-    attempts: list[Callable[[], Awaitable[object]]] = [
-        lambda: accounts.update(Write(ROOT), heron, {"user_name": "egret"}),
-        lambda: accounts.update(Write(ROOT), heron, {"role_ids": []}),
-        lambda: accounts.set_status(Write(ROOT), heron, "disabled"),
-        lambda: accounts.delete(Write(ROOT), heron),
-    ]
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings) as nowhere:
+        rules = PasswordRules(Password())
+        revocations = Revocations(parts.database, nowhere)
+        units = RightsUnits(parts.database, delegation, revocations)
+        accounts = Accounts(
+            units, revocations, parts.passwords, rules, notices=Notices(), address_changed=untold
+        )
+        attempts: list[Callable[[], Awaitable[object]]] = [
+            lambda: accounts.update(Write(ROOT), heron, {"user_name": "egret"}),
+            lambda: accounts.update(Write(ROOT), heron, {"role_ids": []}),
+            lambda: accounts.set_status(Write(ROOT), heron, "disabled"),
+            lambda: accounts.delete(Write(ROOT), heron),
+        ]
 
-    for attempt in attempts:
-        with pytest.raises(Unavailable):
-            await attempt()
+        for attempt in attempts:
+            with pytest.raises(Unavailable):
+                await attempt()
 
-    async with parts.database.transaction() as connection:
-        known = await user_list.read(connection, heron)
-    assert (known.user_name, known.status, known.version) == ("heron", "enabled", 1)
-    assert [role.role_code for role in known.roles] == ["auditor"]
-    await nowhere.close()
+        async with parts.database.transaction() as connection:
+            known = await user_list.read(connection, heron)
+        assert (known.user_name, known.status, known.version) == ("heron", "enabled", 1)
+        assert [role.role_code for role in known.roles] == ["auditor"]
 
 
 async def test_the_store_says_what_is_stored_no_matter_who_was_first(

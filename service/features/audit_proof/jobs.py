@@ -42,29 +42,23 @@ async def _seal_history(database: Database, settings: Settings) -> str:
     async with database.snapshot() as connection:
         restore_epoch = await restore_epochs.current(connection)
     name = anchor_name(restore_epoch or "")
-    store = SessionStore(settings.redis, settings.auth)
-    try:
+    async with SessionStore(settings.redis, settings.auth) as store:
         anchored = await store.revision_key.checkpoints([name])
         newest = await seal_history(database, chains_of(settings.oplog), anchored)
         if newest is None:
             return "left to nodes with the key of the newest seal"
         await store.revision_key.anchor(name, newest)
-    finally:
-        await store.close()
     return f"seal {newest.revision} is the newest"
 
 
 async def _verify_logs(database: Database, settings: Settings) -> str:
     """Verify the logs, also against the session store; raises as ``verify_again``."""
-    store = SessionStore(settings.redis, settings.auth)
-    try:
+    async with SessionStore(settings.redis, settings.auth) as store:
         async with database.snapshot() as connection:
             names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
         reported = stored_checkpoints(await store.log.heads())
         revisions = await store.revision_key.checkpoints(names)
         history = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
-    finally:
-        await store.close()
     return await verify_again(
         database,
         settings.oplog,

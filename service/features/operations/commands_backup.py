@@ -79,18 +79,17 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 async def _note(settings: Settings, manifest: Manifest) -> None:
     """Record the backup in the database, where ``doctor`` looks up the last one."""
-    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-    try:
-        async with database.transaction() as connection:
-            await backups.note(
-                connection,
-                manifest.id,
-                manifest.snapshot_time,
-                manifest.operator,
-                with_files=manifest.files.included,
-            )
-    finally:
-        await database.close()
+    async with (
+        Database(settings.database.url, pool_size=1, timeout=settings.database.timeout) as database,
+        database.transaction() as connection,
+    ):
+        await backups.note(
+            connection,
+            manifest.id,
+            manifest.snapshot_time,
+            manifest.operator,
+            with_files=manifest.files.included,
+        )
 
 
 def _look_into(options: Namespace, environ: Mapping[str, str]) -> None:

@@ -114,8 +114,7 @@ async def _apply(
     intent becomes the log entry.
     """
     event: OperationEvent | None = None
-    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
-    try:
+    async with Database(settings.database.url, pool_size=2, timeout=settings.database.timeout) as database:
         async with database.transaction() as connection:
             if not await is_seeded(connection):
                 raise UnpreparedError("The database has no roles yet: start the service once, then try again")
@@ -137,8 +136,6 @@ async def _apply(
             raise
         except (EditRefusedError, Refusal) as refused:
             return caller, _refused(_event(order, caller, begun), refused), refused
-    finally:
-        await database.close()
     if event is not None:
         event = msgspec.structs.replace(event, policy_revision=applied.revision)
     return caller, event, applied

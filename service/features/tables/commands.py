@@ -130,8 +130,7 @@ def read_document(path: Path) -> tuple[object, str]:
 async def _imported(
     settings: Settings, options: Namespace, document: object, digest: str
 ) -> tuple[ImportPlan, int | None]:
-    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
-    try:
+    async with Database(settings.database.url, pool_size=2, timeout=settings.database.timeout) as database:
         async with database.snapshot() as connection:
             router = await router_of(connection, options.service)
             operations = operations_of(document, router, options.base)
@@ -139,8 +138,6 @@ async def _imported(
         if not options.apply or not plan.new:
             return plan, None
         return await _register(settings, database, options, operations, digest)
-    finally:
-        await database.close()
 
 
 async def _register(

@@ -17,6 +17,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from service.errors import Overloaded, Unavailable
 from service.kernel import tracing
+from service.kernel.closable import Closable
 from service.kernel.metrics import Durations
 from service.kernel.origin import Span
 from service.kernel.write import DryRun, OvertakenError, Write
@@ -78,7 +79,7 @@ _OVERTAKEN: Final = (
 )
 
 
-class Database:
+class Database(Closable):
     """The database of one process: at most ``pool_size`` connections for transactions, opened as needed.
 
     ``read`` has ``SINGLE_READS`` more, in autocommit.

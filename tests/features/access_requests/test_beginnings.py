@@ -42,9 +42,8 @@ def settings_of(house: Inside, **variables: str) -> Settings:
 async def database(house: Inside) -> AsyncIterator[Database]:
     # The scheduler of the service would do the same in between.
     await house.data("PUT", "/api/jobs/access-requests/paused", {"paused": True})
-    opened = Database(house.database_url, pool_size=3)
-    yield opened
-    await opened.close()
+    async with Database(house.database_url, pool_size=3) as opened:
+        yield opened
 
 
 async def settled(house: Inside, database: Database, **variables: str) -> str:

@@ -99,11 +99,8 @@ async def test_a_grant_that_would_break_a_statement_at_its_beginning_fails_with_
         site, "INSERT INTO sys.user_role (user_id, role_id) VALUES (%s, %s)", heron.user_id, other.role_id
     )
     await execute(site, "UPDATE sys.access_request SET valid_from = now() - interval '1 minute'")
-    database = Database(site.database_url, pool_size=3)
-    try:
+    async with Database(site.database_url, pool_size=3) as database:
         await settled(site, database, PORTCULLIS_POLICY__INVARIANTS=str(tmp_path / "stated.yaml"))
-    finally:
-        await database.close()
 
     ended = await shown(kestrel, request)
     assert ended["state"] == "failed"

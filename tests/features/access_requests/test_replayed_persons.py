@@ -45,11 +45,10 @@ async def test_refusals_of_the_same_person_and_what_others_decided_replay_alike(
             for each in (kestrel, crane)
         ]
         signed = [await sign(each, await newest(house)) for each in (kestrel, crane)]
-        opened = Database(house.database_url)
-        settings = settings_of(house)
-        live = LivePolicy(configured(settings), seals_of(settings.oplog))
-        await live.load(opened)
-        await opened.close()
+        async with Database(house.database_url) as opened:
+            settings = settings_of(house)
+            live = LivePolicy(configured(settings), seals_of(settings.oplog))
+            await live.load(opened)
     lines = log.read_bytes().splitlines()
 
     assert statuses == [(403, 403), (200, 200)]

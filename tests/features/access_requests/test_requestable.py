@@ -56,9 +56,8 @@ async def stored(stores: EmbeddedStores, published_template: str) -> AsyncIterat
         async with await psycopg.AsyncConnection.connect(url) as connection:
             for role, (code, enabled) in ROLES.items():
                 await connection.execute(WRITE, {"role": role, "code": code, "enabled": enabled})
-        opened = Database(url)
-        yield opened
-        await opened.close()
+        async with Database(url) as opened:
+            yield opened
 
 
 class Unasked(RequestableRoles):
@@ -129,11 +128,8 @@ async def test_without_a_role_to_ask_for_the_database_is_not_asked() -> None:
 
 
 async def test_while_the_database_is_down_the_refusal_is_the_same() -> None:
-    down = Database("postgresql://127.0.0.1:1/none", timeout=1.0)
-    try:
+    async with Database("postgresql://127.0.0.1:1/none", timeout=1.0) as down:
         assert "requestable" not in (await refused(RequestableRoles(down), *MAY_ASK)).json
-    finally:
-        await down.close()
 
 
 async def test_at_most_twenty_roles_are_named(stored: Database) -> None:

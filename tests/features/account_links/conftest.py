@@ -111,11 +111,8 @@ class Mailing:
 
     async def answer_requests(self) -> None:
         """Run the job that mails links, if the service has not."""
-        opened = Database(self.site.database_url)
-        try:
+        async with Database(self.site.database_url) as opened:
             await answer_requests(opened, self.links, Notices(), ClosedPasswords(Oidc()))
-        finally:
-            await opened.close()
         # What the service's own job has taken is gone, and mailed, with its commit.
         assert await eventually_here(lambda: not self.execute("SELECT 1 FROM sys.reset_request"))
 

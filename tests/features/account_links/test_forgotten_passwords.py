@@ -67,18 +67,14 @@ async def test_the_answer_to_a_request_is_the_same_for_everybody(mailing: Mailin
 async def test_a_request_only_writes_the_name_down(mailing: Mailing) -> None:
     """Two names differ in nothing that the service does before it answers, so neither can the time."""
     person = await mailing.person()
-    opened = Database(mailing.site.database_url)
-    try:
-        async with opened.transaction(within=30) as holding:
-            while not await jobs.try_lock(holding, "password-resets"):  # noqa: ASYNC110 - in PostgreSQL
-                await asyncio.sleep(0.05)
-            for name in (person.name.upper(), "nobody-here"):
-                assert (await mailing.ask_for_link(name)).status == 202
-            names = mailing.execute("SELECT user_name_key FROM sys.reset_request ORDER BY 1")
-            assert names == [(person.name,), ("nobody-here",)]
-            assert mailing.mails(person.id, "password_reset") == []
-    finally:
-        await opened.close()
+    async with Database(mailing.site.database_url) as opened, opened.transaction(within=30) as holding:
+        while not await jobs.try_lock(holding, "password-resets"):  # noqa: ASYNC110 - in PostgreSQL
+            await asyncio.sleep(0.05)
+        for name in (person.name.upper(), "nobody-here"):
+            assert (await mailing.ask_for_link(name)).status == 202
+        names = mailing.execute("SELECT user_name_key FROM sys.reset_request ORDER BY 1")
+        assert names == [(person.name,), ("nobody-here",)]
+        assert mailing.mails(person.id, "password_reset") == []
 
 
 async def test_requests_of_strangers_neither_flood_nor_take_away_the_link(mailing: Mailing) -> None:

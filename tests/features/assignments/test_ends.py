@@ -32,9 +32,8 @@ SECRET = "hinges-2-portals-7-winches-4-chains-9"
 
 @pytest.fixture
 async def database(house: Inside) -> AsyncIterator[Database]:
-    opened = Database(house.database_url, pool_size=2)
-    yield opened
-    await opened.close()
+    async with Database(house.database_url, pool_size=2) as opened:
+        yield opened
 
 
 def assigned(house: Inside, user_id: int, hours: float, role: str = "auditor", reason: str = "x") -> int:

@@ -122,11 +122,8 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[Database]:
-    database = Database(url, pool_size=2)
-    try:
+    async with Database(url, pool_size=2) as database:
         yield database
-    finally:
-        await database.close()
 
 
 def execute(url: str, *statements: str) -> None:

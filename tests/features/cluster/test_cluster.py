@@ -131,20 +131,19 @@ async def test_checks_of_many_users_are_one_round_trip_to_each_server(shared: Se
 
 async def test_a_refresh_of_which_the_marker_was_read_is_one_script(valkey_cluster: ValkeyCluster) -> None:
     valkey_cluster.empty()
-    store = SessionStore(Redis(url=valkey_cluster.url), Auth())
-    await log_in(store, "7", "a" * 24)
-    asked, refreshed = [], []
-    for rid, following in (("a", "b"), ("b", "c"), ("c", "d")):
-        seen = await store.marker_of("7", rid * 24)
-        await store.online.count()  # the index was told of the login by a command of its own
-        asked.append(sum(sent(store, "command").values()))
-        names: dict[str, Any] = {"user_name": "ann", "nick_name": ""}
-        marker = seen if rid < "c" else bytes(seen)
-        rotated = await store.rotate_session("7", rid * 24, following * 24, **names, seen=marker)
-        assert rotated.outcome == "rotated"
-        await store.close_session("7", "other")  # after the command to the index
-        refreshed.append(sum(sent(store, "command").values()))
-    await store.close()
+    async with SessionStore(Redis(url=valkey_cluster.url), Auth()) as store:
+        await log_in(store, "7", "a" * 24)
+        asked, refreshed = [], []
+        for rid, following in (("a", "b"), ("b", "c"), ("c", "d")):
+            seen = await store.marker_of("7", rid * 24)
+            await store.online.count()  # the index was told of the login by a command of its own
+            asked.append(sum(sent(store, "command").values()))
+            names: dict[str, Any] = {"user_name": "ann", "nick_name": ""}
+            marker = seen if rid < "c" else bytes(seen)
+            rotated = await store.rotate_session("7", rid * 24, following * 24, **names, seen=marker)
+            assert rotated.outcome == "rotated"
+            await store.close_session("7", "other")  # after the command to the index
+            refreshed.append(sum(sent(store, "command").values()))
 
     _, hinted, unhinted = (after - before for before, after in zip(asked, refreshed, strict=True))
     assert unhinted - hinted == MOST_ROUND_TRIPS

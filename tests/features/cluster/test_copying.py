@@ -39,9 +39,8 @@ async def copied(
     valkey_cluster.empty()
     kinds = await copy_to_cluster(Redis(url=redis_url), Redis(url=valkey_cluster.url))
     assert kinds["auth:device"] == 1
-    on_cluster = SessionStore(Redis(url=valkey_cluster.url), Auth())
-    yield on_cluster
-    await on_cluster.close()
+    async with SessionStore(Redis(url=valkey_cluster.url), Auth()) as on_cluster:
+        yield on_cluster
 
 
 async def test_sessions_go_on_with_the_tokens_that_they_had(

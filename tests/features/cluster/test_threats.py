@@ -25,8 +25,7 @@ async def test_an_emptied_shard_knows_none_of_its_users_and_has_no_revision_unti
 ) -> None:
     valkey_cluster.empty()
     emptied, other = (valkey_cluster.slots_of(port) for port in valkey_cluster.primaries[:2])
-    store = SessionStore(Redis(url=valkey_cluster.url), Auth())
-    try:
+    async with SessionStore(Redis(url=valkey_cluster.url), Auth()) as store:
         lost, kept = (
             next(user for user in map(str, range(1, 10_000)) if slot_of(user) in slots)
             for slots in (emptied, other)
@@ -50,8 +49,6 @@ async def test_an_emptied_shard_knows_none_of_its_users_and_has_no_revision_unti
 
         assert await store.revision_key.replace(await store.revision_key.read(None), 5)
         assert (await store.check(lost, "web")).revision == 5
-    finally:
-        await store.close()
 
 
 async def test_a_server_that_a_redirect_names_gets_no_password_without_a_trusted_certificate(

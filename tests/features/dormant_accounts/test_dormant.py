@@ -81,11 +81,10 @@ async def place(service: Inside) -> AsyncIterator[House]:
             "PORTCULLIS_AUTH__DORMANT_GRACE": "10",
         }
     )
-    database = Database(service.database_url, timeout=10, pool_size=3)
-    made = House(service, database, chosen)
-    store_uses(service.database_url, {})
-    yield made
-    await database.close()
+    async with Database(service.database_url, timeout=10, pool_size=3) as database:
+        made = House(service, database, chosen)
+        store_uses(service.database_url, {})
+        yield made
 
 
 @pytest.fixture

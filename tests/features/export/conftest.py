@@ -95,9 +95,8 @@ def export_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 async def _database(export_url: str) -> AsyncIterator[Database]:
-    opened = Database(export_url, timeout=10.0)
-    yield opened
-    await opened.close()
+    async with Database(export_url, timeout=10.0) as opened:
+        yield opened
 
 
 @pytest.fixture

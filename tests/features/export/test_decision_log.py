@@ -279,9 +279,8 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
     for secret in (b"a-Long-enough-1", token.encode(), (service.token or "none").encode()):
         assert secret not in path.read_bytes()
 
-    database = Database(published_database_url)
-    policy = await read_policy(source_named("1"), PastPolicies(read_shipped(), RevisionSeals()), database)
-    await database.close()
+    async with Database(published_database_url) as database:
+        policy = await read_policy(source_named("1"), PastPolicies(read_shipped(), RevisionSeals()), database)
     with path.open("rb") as lines:
         answer = replay(policy, lines)
     assert (answer.events, answer.differing) == (len(events), 0)

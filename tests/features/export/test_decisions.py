@@ -63,14 +63,13 @@ async def test_events_of_several_workers_arrive_once_and_are_deleted_when_all_de
 
 async def test_events_wait_in_memory_while_the_database_is_away_and_are_not_doubled(place: Place) -> None:
     await begun(place, "http://127.0.0.1:9/hook")
-    away = Database("postgresql://nobody@127.0.0.1:1/none", timeout=0.5)
-    outbox = DecisionOutbox(away, 1000)
-    outbox.put(line(1))
-    running = asyncio.create_task(outbox.run())
-    await asyncio.sleep(0.1)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
-    await away.close()
+    async with Database("postgresql://nobody@127.0.0.1:1/none", timeout=0.5) as away:
+        outbox = DecisionOutbox(away, 1000)
+        outbox.put(line(1))
+        running = asyncio.create_task(outbox.run())
+        await asyncio.sleep(0.1)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
     outbox._database = place.database
     outbox.put(line(2))
     await outbox.finish()

@@ -368,10 +368,9 @@ async def test_who_approves_by_one_stage_or_by_what_they_may_grant_is_let_again(
         revision = (await house.data("GET", "/api/policy/revisions"))["items"][0]["revision"]
 
     assert statuses == [403, 403, 403, 200, 200, 200]
-    database = Database(published_database_url)
-    past = PastPolicies(read_shipped(), RevisionSeals())
-    policy = await read_policy(source_named(str(revision)), past, database)
-    await database.close()
+    async with Database(published_database_url) as database:
+        past = PastPolicies(read_shipped(), RevisionSeals())
+        policy = await read_policy(source_named(str(revision)), past, database)
     deciding = [line for line in path.read_bytes().splitlines() if ASKED.encode() in line]
     answer = replay(policy, deciding)
     assert (answer.events, answer.groups) == (7, ())

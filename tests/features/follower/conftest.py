@@ -259,10 +259,7 @@ async def house_on_a_cluster(
 @asynccontextmanager
 async def waiting_hub(house: House, patience: float) -> AsyncIterator[Hub]:
     """A hub that waits for followers, and forgets them at the end."""
-    store = SessionStore(Redis(url=house.hub.redis_url), Auth())
-    try:
+    async with SessionStore(Redis(url=house.hub.redis_url), Auth()) as store:
         hub = Hub(cast(Any, None), store, cast(Any, None), cast(Any, None), Auth(), patience=patience)
         yield hub
         await store.followers.forget(*(each.key for each in await hub.followers()))
-    finally:
-        await store.close()

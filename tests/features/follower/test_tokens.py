@@ -88,11 +88,12 @@ async def end(house: House, how: str) -> None:
             case "again":
                 again = await log_in(house.hub, name)
             case "evicted":
-                store = SessionStore(Redis(url=house.hub.redis_url), Auth(concurrent_login=False))
-                facts = SessionFacts(name, name, "10.0.0.1", "agent", "Browser 1", "System 2")
-                seen = await store.marker_of(str(user))
-                assert (await store.open_session(str(user), "phone", name, facts, seen=seen)).ended
-                await store.close()
+                async with SessionStore(
+                    Redis(url=house.hub.redis_url), Auth(concurrent_login=False)
+                ) as store:
+                    facts = SessionFacts(name, name, "10.0.0.1", "agent", "Browser 1", "System 2")
+                    seen = await store.marker_of(str(user))
+                    assert (await store.open_session(str(user), "phone", name, facts, seen=seen)).ended
         assert await hub_reason(house, token) == "subject_not_active"
         await refused(follower.point, token)
         if how == "again":

@@ -73,10 +73,8 @@ async def test_what_has_expired_is_deleted_and_nothing_else(shared: Inside) -> N
     ((expired,),) = execute(
         shared, "SELECT count(*) FROM sys.idempotency_key WHERE create_time <= now() - interval '24 hours'"
     )
-    database = Database(shared.database_url)
-
-    message = await forget_answers(database)
-    await database.close()
+    async with Database(shared.database_url) as database:
+        message = await forget_answers(database)
 
     assert message == f"{expired} answers deleted"
     assert expired >= 1
@@ -101,9 +99,8 @@ async def test_what_can_not_be_kept_is_not_written(service: Inside) -> None:
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     """A seeded database of the test's own."""
-    database = Database(seeded_database_url)
-    yield database
-    await database.close()
+    async with Database(seeded_database_url) as database:
+        yield database
 
 
 async def test_a_write_that_does_not_say_what_it_made_is_not_committed(database: Database) -> None:

@@ -165,13 +165,11 @@ async def test_a_request_that_another_process_serves_is_under_way_until_its_tran
     body, mine = new("/api/role"), key()
     ((admin,),) = execute(shared, "SELECT id FROM sys.user WHERE user_name = 'admin'")
     scope = KeyScope(admin, "POST", "/api/role", hash_of(mine[1].encode()))
-    database = Database(shared.database_url)
-
-    async with database.transaction() as connection:
-        assert await idempotent_answers.claim(connection, scope)
-        during = await shared.ask("POST", "/api/role", body, mine)
-    after = await shared.ask("POST", "/api/role", body, mine)
-    await database.close()
+    async with Database(shared.database_url) as database:
+        async with database.transaction() as connection:
+            assert await idempotent_answers.claim(connection, scope)
+            during = await shared.ask("POST", "/api/role", body, mine)
+        after = await shared.ask("POST", "/api/role", body, mine)
 
     assert (during.status, during.code, during.header("retry-after")) == (409, "request_under_way", "1")
     assert (after.status, was_replayed(after)) == (201, False)

@@ -30,16 +30,13 @@ async def test_two_kinds_arrive_at_a_mail_server_with_their_words_and_their_own_
         stores = {"DATABASE_URL": mailing.site.database_url, "REDIS_URL": mailing.site.redis_url}
         url = {"PORTCULLIS_MAIL__URL": f"smtp://127.0.0.1:{server.port}", "JWT_SECRET": SECRET}
         settings = load({"PORTCULLIS_CONFIG": "", **stores, **MAILING, **url})
-        database = Database(mailing.site.database_url)
-        try:
+        async with Database(mailing.site.database_url) as database:
             for _ in range(20):  # the service itself may just have tried, at a server that is not there
                 mailing.execute("UPDATE sys.mail SET next_time = now() WHERE state = 'waiting'")
                 await Sending(settings, FactorKeys.of(settings.auth)).run(database)
                 waiting = "SELECT 1 FROM sys.mail WHERE user_id = %s AND state = 'waiting'"
                 if not mailing.execute(waiting, person.id):
                     break
-        finally:
-            await database.close()
         to_person = {
             message["Subject"]: message.get_content()
             for recipient, message in server.taken

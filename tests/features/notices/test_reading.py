@@ -186,11 +186,8 @@ async def test_old_notices_and_devices_are_deleted(mailing: Mailing, person: Per
     mailing.execute(
         "UPDATE sys.known_device SET last_time = now() - interval '366 days' WHERE user_id = %s", person.id
     )
-    database = Database(mailing.site.database_url)
-    try:
+    async with Database(mailing.site.database_url) as database:
         assert await forget_notices(database) == "1 notices and 1 devices deleted"
-    finally:
-        await database.close()
     assert (await listed(person))["total"] == 2
     await person.log_in()
     assert len(notices_of(mailing, person)) == 1

@@ -156,20 +156,16 @@ async def test_a_link_that_was_mailed_before_sets_no_password(closed: Inside, he
     from service.features.account_links import store_tokens as account_tokens  # noqa: PLC0415
     from service.features.account_links.links import digest_of  # noqa: PLC0415
 
-    opened = Database(closed.database_url)
-    try:
-        async with opened.transaction() as connection:
-            await account_tokens.put(
-                connection,
-                "password_reset",
-                heron.user_id,
-                digest_of("a-token"),
-                email="h@example.com",
-                seconds=600,
-                created_by=None,
-            )
-    finally:
-        await opened.close()
+    async with Database(closed.database_url) as opened, opened.transaction() as connection:
+        await account_tokens.put(
+            connection,
+            "password_reset",
+            heron.user_id,
+            digest_of("a-token"),
+            email="h@example.com",
+            seconds=600,
+            created_by=None,
+        )
     body = {"token": "a-token", "password": "five wary otters at noon"}
     refused = await closed.as_anonymous("POST", "/api/auth/password-reset/confirm", body=body)
     assert refused.code == "link_invalid"

@@ -29,9 +29,8 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def opened(house: Inside) -> AsyncIterator[Database]:
-    database = Database(house.database_url, pool_size=3)
-    yield database
-    await database.close()
+    async with Database(house.database_url, pool_size=3) as database:
+        yield database
 
 
 async def run(house: Inside, database: Database) -> str:

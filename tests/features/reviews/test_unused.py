@@ -207,12 +207,9 @@ async def test_other_days_are_refused(shared: Inside, days: int) -> None:
 async def test_doctor_counts_what_is_unused(house: Inside, two: tuple[Member, Member]) -> None:
     async def finding() -> Finding:
         there: Any = SimpleNamespace(schema=SimpleNamespace(is_usable=True))
-        database = Database(house.database_url, timeout=10)
-        try:
+        async with Database(house.database_url, timeout=10) as database:
             asked = Installation({}, Settings(), lambda _shipped: (), database=database, server=there)
             return await unused_rights(asked)
-        finally:
-            await database.close()
 
     store_uses(house.database_url, {}, since_days=5)
     assert (await finding()).message.startswith("not known yet: uses are recorded since ")

@@ -104,19 +104,18 @@ async def test_of_fifty_requests_with_one_code_at_once_one_wins(person: Person) 
 async def test_fifty_uses_of_one_code_at_once_in_the_database_are_one(person: Person, kind: str) -> None:
     await person.enrol_app()
     person.code()
-    opened = Database(person.site.database_url, pool_size=10, timeout=10)
+    async with Database(person.site.database_url, pool_size=10, timeout=10) as opened:
 
-    async def use() -> bool:
-        async with opened.transaction() as connection:
-            if kind == "totp":
-                [app] = await store.apps(connection, person.id)
-                return await store.use_app(connection, app, 10**9 // totp.PERIOD)
-            digest = recovery_codes.digest_of(person.codes[0])
-            assert digest is not None
-            return await store.use_recovery_code(connection, person.id, digest) is not None
+        async def use() -> bool:
+            async with opened.transaction() as connection:
+                if kind == "totp":
+                    [app] = await store.apps(connection, person.id)
+                    return await store.use_app(connection, app, 10**9 // totp.PERIOD)
+                digest = recovery_codes.digest_of(person.codes[0])
+                assert digest is not None
+                return await store.use_recovery_code(connection, person.id, digest) is not None
 
-    assert sum(await asyncio.gather(*(use() for _ in range(50)))) == 1
-    await opened.close()
+        assert sum(await asyncio.gather(*(use() for _ in range(50)))) == 1
 
 
 async def test_one_challenge_opens_one_session_whatever_the_methods(person: Person) -> None:

@@ -221,11 +221,9 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 async def test_both_are_reached_by_tls_if_they_are_trusted(sentinel: int, certificate: Path) -> None:
     url = f"rediss+sentinel://127.0.0.1:{sentinel}/portcullis"
-    trusting = SessionStore(Redis(url=f"{url}?ssl_ca_certs={certificate}", timeout=10), Auth())
-    await trusting.mark(["7"])
-    assert (await trusting.check("7", "web")).marker is not None
-    await trusting.close()
-    suspicious = SessionStore(Redis(url=url), Auth())
-    with pytest.raises(Unavailable):
-        await suspicious.ping()
-    await suspicious.close()
+    async with SessionStore(Redis(url=f"{url}?ssl_ca_certs={certificate}", timeout=10), Auth()) as trusting:
+        await trusting.mark(["7"])
+        assert (await trusting.check("7", "web")).marker is not None
+    async with SessionStore(Redis(url=url), Auth()) as suspicious:
+        with pytest.raises(Unavailable):
+            await suspicious.ping()

@@ -124,17 +124,18 @@ async def test_without_the_session_store_a_known_key_is_neither_passed_nor_calle
     parts: Container,
 ) -> None:
     key = await key_of(parts, await account(parts))
-    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    callers = ApiKeyCallers(parts.database, away, Throttle(ThrottleSettings(enabled=False), away.counters))
-    with pytest.raises(Unavailable):
-        await callers.of_key(key)
-    await parts.api_keys.of_key(key)
-    monkeyed = parts.api_keys._store
-    parts.api_keys._store = away
-    with pytest.raises(Unavailable):
+    async with SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings) as away:
+        callers = ApiKeyCallers(
+            parts.database, away, Throttle(ThrottleSettings(enabled=False), away.counters)
+        )
+        with pytest.raises(Unavailable):
+            await callers.of_key(key)
         await parts.api_keys.of_key(key)
-    parts.api_keys._store = monkeyed
-    await away.close()
+        monkeyed = parts.api_keys._store
+        parts.api_keys._store = away
+        with pytest.raises(Unavailable):
+            await parts.api_keys.of_key(key)
+        parts.api_keys._store = monkeyed
 
 
 async def test_no_more_keys_are_kept_in_mind_than_allowed(

@@ -113,13 +113,10 @@ async def test_the_job_publishes_the_policy_without_what_has_ended(house: Inside
             "JWT_SECRET": "hinges-2-portals-7-winches-4-chains-9",
         }
     )
-    database = Database(house.database_url, pool_size=3)
-    try:
+    async with Database(house.database_url, pool_size=3) as database:
         assert await close_ended(database, settings) == "no public access has ended"
         await asyncio.sleep(end - time.time() + 0.05)
         assert await close_ended(database, settings) == "1 openings ended"
-    finally:
-        await database.close()
     newest = (await house.data("GET", "/api/policy/revisions"))["items"][0]
     assert (newest["revision"], newest["cause"]) == (made["policyRevision"] + 1, CAUSE)
     changes = await house.data(

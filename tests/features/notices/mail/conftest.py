@@ -53,6 +53,5 @@ async def execute(database: Database, statement: str) -> None:
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    database = Database(seeded_database_url, timeout=5.0)
-    yield database
-    await database.close()
+    async with Database(seeded_database_url, timeout=5.0) as database:
+        yield database

@@ -45,75 +45,73 @@ def variables_of(port: int, **variables: str) -> dict[str, str]:
 async def test_a_service_sends_what_waits_and_answers_requests_while_the_mail_server_hangs(
     published_database_url: str, redis_url: str
 ) -> None:
-    database = Database(published_database_url, timeout=5.0)
-    held = Held()
-    async with mail_server() as server:
-        server.to_rcpt.append(held)
-        await put(database, "heron@example.org", "wren@example.org")
-        async with inside_published(
-            published_database_url, redis_url, **variables_of(server.port)
-        ) as service:
-            assert await eventually_here(held.reached.is_set)
-            for _ in range(20):
-                assert (await service.ask("GET", "/api/user/list")).status == 200
-            waiting = await service.data("GET", "/api/mail/list?state=waiting")
-            assert waiting["total"] == 2
-            held.free.set()
-            assert await eventually_here(lambda: len(server.taken) == 2)
+    async with Database(published_database_url, timeout=5.0) as database:
+        held = Held()
+        async with mail_server() as server:
+            server.to_rcpt.append(held)
+            await put(database, "heron@example.org", "wren@example.org")
+            async with inside_published(
+                published_database_url, redis_url, **variables_of(server.port)
+            ) as service:
+                assert await eventually_here(held.reached.is_set)
+                for _ in range(20):
+                    assert (await service.ask("GET", "/api/user/list")).status == 200
+                waiting = await service.data("GET", "/api/mail/list?state=waiting")
+                assert waiting["total"] == 2
+                held.free.set()
+                assert await eventually_here(lambda: len(server.taken) == 2)
 
-            async def listed() -> list[dict[str, object]]:
-                return list((await service.data("GET", "/api/mail/list?state=sent&size=1"))["items"])
+                async def listed() -> list[dict[str, object]]:
+                    return list((await service.data("GET", "/api/mail/list?state=sent&size=1"))["items"])
 
-            async with asyncio.timeout(20):
-                while not (sent := await listed()):  # noqa: ASYNC110 - the note follows the mail
-                    await asyncio.sleep(0.02)
-            assert sent[0].keys() == {
-                "id",
-                "messageId",
-                "kind",
-                "recipient",
-                "userId",
-                "state",
-                "attempts",
-                "nextTime",
-                "createTime",
-                "endTime",
-                "fault",
-            }
-            operations = await service.data("GET", "/api/operation-log/list")
-            jobs = await service.data("GET", "/api/jobs")
-            assert "V3ry" not in json.dumps([operations, jobs, sent])
-            run = next(job for job in jobs["items"] if job["name"] == "mail")["runs"][0]
-            assert run["outcome"] in ("running", "done")
-    await database.close()
+                async with asyncio.timeout(20):
+                    while not (sent := await listed()):  # noqa: ASYNC110 - the note follows the mail
+                        await asyncio.sleep(0.02)
+                assert sent[0].keys() == {
+                    "id",
+                    "messageId",
+                    "kind",
+                    "recipient",
+                    "userId",
+                    "state",
+                    "attempts",
+                    "nextTime",
+                    "createTime",
+                    "endTime",
+                    "fault",
+                }
+                operations = await service.data("GET", "/api/operation-log/list")
+                jobs = await service.data("GET", "/api/jobs")
+                assert "V3ry" not in json.dumps([operations, jobs, sent])
+                run = next(job for job in jobs["items"] if job["name"] == "mail")["runs"][0]
+                assert run["outcome"] in ("running", "done")
 
 
 async def test_the_outbox_is_listed_by_state_kind_and_user_the_newest_first(
     published_database_url: str, redis_url: str
 ) -> None:
-    database = Database(published_database_url, timeout=5.0)
-    async with database.transaction() as connection:
-        await outbox_of(mailing()).put(connection, invitation("heron@example.org", user_id=1), LINK)
-        await outbox_of(mailing()).put(connection, invitation("wren@example.org"), LINK)
-    await execute(
-        database,
-        "UPDATE sys.mail SET state = 'given_up', sealed_link = NULL, end_time = now(), fault = 'RCPT: 550'"
-        " WHERE recipient LIKE 'wren%'",
-    )
-    async with inside_published(published_database_url, redis_url) as service:  # which sends no mail
-        every = (await service.data("GET", "/api/mail/list"))["items"]
-        assert [entry["recipient"] for entry in every] == ["wren@example.org", "heron@example.org"]
-        for query, recipient in (
-            ("state=given_up", "wren@example.org"),
-            ("state=waiting,sent", "heron@example.org"),
-            ("userId=1&kind=invitation", "heron@example.org"),
-        ):
-            (entry,) = (await service.data("GET", f"/api/mail/list?{query}"))["items"]
-            assert entry["recipient"] == recipient, query
-        assert every[0]["fault"] == "RCPT: 550"
-        assert (await service.ask("GET", "/api/mail/list?state=lost")).status == 422
-        assert "V3ry" not in json.dumps(every)
-    await database.close()
+    async with Database(published_database_url, timeout=5.0) as database:
+        async with database.transaction() as connection:
+            await outbox_of(mailing()).put(connection, invitation("heron@example.org", user_id=1), LINK)
+            await outbox_of(mailing()).put(connection, invitation("wren@example.org"), LINK)
+        await execute(
+            database,
+            "UPDATE sys.mail SET state = 'given_up', sealed_link = NULL, end_time = now(), "
+            "fault = 'RCPT: 550' WHERE recipient LIKE 'wren%'",
+        )
+        async with inside_published(published_database_url, redis_url) as service:  # which sends no mail
+            every = (await service.data("GET", "/api/mail/list"))["items"]
+            assert [entry["recipient"] for entry in every] == ["wren@example.org", "heron@example.org"]
+            for query, recipient in (
+                ("state=given_up", "wren@example.org"),
+                ("state=waiting,sent", "heron@example.org"),
+                ("userId=1&kind=invitation", "heron@example.org"),
+            ):
+                (entry,) = (await service.data("GET", f"/api/mail/list?{query}"))["items"]
+                assert entry["recipient"] == recipient, query
+            assert every[0]["fault"] == "RCPT: 550"
+            assert (await service.ask("GET", "/api/mail/list?state=lost")).status == 422
+            assert "V3ry" not in json.dumps(every)
 
 
 async def finding_of(database_url: str, **variables: str) -> Finding:

@@ -62,11 +62,8 @@ async def make_orphan(service: Inside) -> None:
 
 
 async def cleanup(url: str, objects: ObjectStore) -> int | None:
-    opened = Database(url, pool_size=2)
-    try:
+    async with Database(url, pool_size=2) as opened:
         return await OrphanCleanup(opened, objects).once()
-    finally:
-        await opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -221,8 +218,7 @@ async def test_a_restore_moves_all_stored_files_and_leaves_them_when_their_conte
         " UNION ALL SELECT repeat('0', 32) || '/two', 'x', 1, repeat('0', 64), 'text/plain'"
     )
     keys = text("SELECT key FROM sys.file ORDER BY id")
-    database = Database(seeded_database_url)
-    async with database.transaction() as connection:
+    async with Database(seeded_database_url) as database, database.transaction() as connection:
         await connection.execute(stored)
         before = (await connection.execute(keys)).scalars().all()
         await store_restores.begin_objects(connection, "a" * 32, moved=False)
@@ -231,4 +227,3 @@ async def test_a_restore_moves_all_stored_files_and_leaves_them_when_their_conte
         assert (await connection.execute(keys)).scalars().all() == ["b" * 32 + "/one", "b" * 32 + "/two"]
         space = await connection.execute(text("SELECT prefix FROM sys.object_space"))
         assert space.scalar_one() == "b" * 32
-    await database.close()

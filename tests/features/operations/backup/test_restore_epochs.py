@@ -30,15 +30,12 @@ BEGIN = text("INSERT INTO sys.timeline (number, name) SELECT max(number) + 1, :n
 
 async def begin_restore_epoch(service: Inside) -> None:
     """Do to the database what each restore does: name a new restore epoch, and publish a revision."""
-    database = Database(service.database_url, pool_size=1)
-    try:
-        async with database.transaction(within=30) as connection:
-            await connection.execute(BEGIN, {"name": secrets.token_hex(6)})
-            await publish_if_changed(
-                connection, configured(Settings()), RevisionSeals(), "restored", least=1000
-            )
-    finally:
-        await database.close()
+    async with (
+        Database(service.database_url, pool_size=1) as database,
+        database.transaction(within=30) as connection,
+    ):
+        await connection.execute(BEGIN, {"name": secrets.token_hex(6)})
+        await publish_if_changed(connection, configured(Settings()), RevisionSeals(), "restored", least=1000)
 
 
 @pytest.mark.anyio
@@ -98,8 +95,10 @@ async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(
 ) -> None:
     versions = text("SELECT version FROM sys.role WHERE role_code IN ('user', 'auditor') ORDER BY version")
     high = text("UPDATE sys.role SET version = 2147483000 WHERE role_code = 'auditor'")
-    database = Database(seeded_database_url, pool_size=1)
-    async with database.transaction(within=30) as connection:
+    async with (
+        Database(seeded_database_url, pool_size=1) as database,
+        database.transaction(within=30) as connection,
+    ):
         await connection.execute(high)
         await store_restores.raise_versions(connection, 60.0)
         least = 1 + store_restores.LEAST_EDITS + 60 * store_restores.EDITS_A_SECOND
@@ -110,4 +109,3 @@ async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(
         for _ in range(40):
             await store_restores.raise_versions(connection, 1e9)
         assert max((await connection.execute(versions)).scalars()) < 2**31
-    await database.close()

@@ -112,11 +112,9 @@ async def reported(service: Inside) -> int:
 
 async def leave_behind(url: str) -> None:
     """Let a mail wait, and changes of rights have numbers of a server with many more transactions."""
-    left = Database(url)
-    async with left.transaction() as connection:
+    async with Database(url) as left, left.transaction() as connection:
         await outbox_of(mailing()).put(connection, invitation(), LINK)
         await connection.execute(text("UPDATE sys.rights_change SET transaction = transaction + 1000000000"))
-    await left.close()
 
 
 @pytest.fixture(scope="module")
@@ -274,9 +272,8 @@ async def test_a_mail_that_waited_is_in_the_backup_without_its_link_in_clear_and
     dumped, _ = await process.communicate(dump)
     assert b"heron@example.org" in dumped
     assert not any(word in dumped for word in (b"V3ry", LINK.encode().hex().encode()))
-    restored = Database(made.new.database_url)
-    (row,) = await rows(restored)
-    await restored.close()
+    async with Database(made.new.database_url) as restored:
+        (row,) = await rows(restored)
     assert (row["state"], row["sealed_link"]) == ("given_up", None)
     assert row["fault"] == "it waited in a backup, and may have been sent since"
     assert re.search(r"^ +1 waiting mail$", made.output.output, re.MULTILINE)
@@ -332,12 +329,11 @@ async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(m
     assert (await download(made.new, made.files[BEFORE])).body == BEFORE
     assert (await download(made.new, made.files[AFTER])).status == 404
     orphan = await uploaded(made.new, "orphan.txt", b"orphan\n")
-    place = Database(made.new.database_url, pool_size=2)
-    async with place.transaction() as connection:
-        await connection.execute(text("DELETE FROM sys.file WHERE id = :id"), {"id": orphan["id"]})
-    swept = OrphanCleanup(place, object_store(Objstore(), made.folder / "data" / "files"))
-    assert await swept.once() == 1
-    await place.close()
+    async with Database(made.new.database_url, pool_size=2) as place:
+        async with place.transaction() as connection:
+            await connection.execute(text("DELETE FROM sys.file WHERE id = :id"), {"id": orphan["id"]})
+        swept = OrphanCleanup(place, object_store(Objstore(), made.folder / "data" / "files"))
+        assert await swept.once() == 1
     assert (await made.new.ask("DELETE", f"/api/file/{made.files[BEFORE]}")).status in (200, 204)
     assert made.objects <= stored(made.folder)
 
@@ -447,13 +443,14 @@ async def test_a_second_restore_of_the_same_backup_accounts_for_the_first_and_ke
 
 async def test_a_backup_of_a_later_version_is_refused_in_words(made: Made, stores: EmbeddedStores) -> None:
     with database(stores, "template1") as empty, ArchiveReader(made.folder / "backup.tar") as archive:
-        place = Database(empty, pool_size=1)
-        later = msgspec.structs.replace(archive.manifest, schema="v9999", version="9.0.0")
-        async with place.transaction() as connection:
-            with pytest.raises(RestoreError, match=r"schema v9999 of version 9\.0\.0, which this version"):
-                await require_place(connection, later)
-            newer = msgspec.structs.replace(archive.manifest, server=990000)
-            with pytest.raises(RestoreError, match="The backup is of PostgreSQL 99"):
-                await require_place(connection, newer)
-            await require_place(connection, archive.manifest)
-        await place.close()
+        async with Database(empty, pool_size=1) as place:
+            later = msgspec.structs.replace(archive.manifest, schema="v9999", version="9.0.0")
+            async with place.transaction() as connection:
+                with pytest.raises(
+                    RestoreError, match=r"schema v9999 of version 9\.0\.0, which this version"
+                ):
+                    await require_place(connection, later)
+                newer = msgspec.structs.replace(archive.manifest, server=990000)
+                with pytest.raises(RestoreError, match="The backup is of PostgreSQL 99"):
+                    await require_place(connection, newer)
+                await require_place(connection, archive.manifest)

@@ -50,9 +50,8 @@ def test_entries_that_are_in_no_log_are_counted(
 
 def test_months_without_a_partition_are_told_until_they_have_one(look_at: LookAt, database_url: str) -> None:
     async def keep() -> None:
-        database = Database(database_url, timeout=30)
-        await Upkeep(database, Chain(""), {"operation_log": 0, "login_log": 0}).months(today)
-        await database.close()
+        async with Database(database_url, timeout=30) as database:
+            await Upkeep(database, Chain(""), {"operation_log": 0, "login_log": 0}).months(today)
 
     today = datetime.now(UTC).date()
     execute(database_url, f"DROP TABLE sys.login_log_{today:%Y_%m}, sys.operation_log_{today:%Y_%m}")
@@ -85,12 +84,9 @@ def test_a_failing_job_is_a_fault_and_one_that_nobody_runs_a_warning(database_ur
 
 
 async def diagnosed(url: str) -> Finding:
-    database = Database(url, pool_size=1)
-    try:
+    async with Database(url, pool_size=1) as database:
         server = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
         return await jobs_in_time(Installation({}, Settings(), no_routes, database, server))
-    finally:
-        await database.close()
 
 
 def test_keys_that_expire_within_14_days_are_named_and_those_of_disabled_accounts_are_not(
