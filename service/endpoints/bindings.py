@@ -24,7 +24,7 @@ Code = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:li
 
 @shows(menus.Button)
 class BoundButton(Schema):
-    """A Button. Disabled Buttons open nothing: a resource bound only to them is closed to everybody."""
+    """A Button. A resource with only disabled Buttons is closed to everybody."""
 
 
 class BoundResource(Schema):
@@ -48,7 +48,7 @@ class ButtonsOfResource(Schema):
 
 
 class SavedButtons(ButtonsOfResource):
-    """The bindings as they were saved, and the policy revision from which they are in force."""
+    """The saved bindings, and the policy revision that has the change."""
 
     policy_revision: Revision
 
@@ -61,13 +61,13 @@ class ResourcesOfButton(Schema):
 
 
 class SavedResources(ResourcesOfButton):
-    """The bindings as they were saved, and the policy revision from which they are in force."""
+    """The saved bindings, and the policy revision that has the change."""
 
     policy_revision: Revision
 
 
 class ButtonsEdit(Schema):
-    """All Buttons that are to open the resource: by ids, by codes, or by both with the same Buttons."""
+    """All Buttons of the resource: by ids, by codes, or by both with the same Buttons."""
 
     menu_ids: Annotated[list[Id], Meta(max_length=MOST_LINKED)] | UnsetType = UNSET
     codes: Annotated[list[Code], Meta(max_length=MOST_LINKED)] | UnsetType = UNSET

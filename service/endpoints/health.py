@@ -60,9 +60,8 @@ class Ready:
     async def on_get(self, context: RequestContext) -> Readiness:
         """Check that users can log in, be authorized, and read and write.
 
-        `degraded` is also ready: a part that requests do not need is not up. The answer is 503 if the worker
-        is not ready; `parts` shows the cause. With the bearer token of `server.metrics_token` it has
-        `details`.
+        `degraded` is also ready: an optional part is not available. The answer is 503 if the worker is not
+        ready; `parts` shows the cause. With the bearer token of `server.metrics_token` it has `details`.
         """
         if self._checks.withdrawn is not None:
             raise Unavailable(self._checks.withdrawn)

@@ -24,7 +24,7 @@ Count = Annotated[int, Meta(ge=0, examples=[296])]
 
 @shows(PolicyWorker, leave_out=("facts",))
 class Worker(Schema):
-    """A worker, its policy revision, and the fault if that can't be the newest.
+    """A worker, its policy revision, and the fault that keeps it from the newest revision.
 
     `ownDigest` is that of its node's static policy; `null` for an older version.
     """

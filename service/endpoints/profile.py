@@ -32,7 +32,7 @@ from service.web.requests.routes import Routes
 
 
 class RoleEnd(Schema):
-    """A role of the caller that ends by itself, and when."""
+    """A role of the caller that expires, with its expiry."""
 
     role_code: Annotated[str, Meta(examples=["auditor"])]
     until: Moment
@@ -203,7 +203,7 @@ class OwnOperationList(Responders, at="/api/user/operations"):
 
     @login(name="listOwnOperations", tagged=True)
     async def on_get(self, context: RequestContext) -> OwnOperations:
-        """List what the caller may call now, decided as requests are, through both layers.
+        """List the operations that the caller may call now, decided by both layers.
 
         User interfaces offer the listed operations. 304 if `If-None-Match` names the current `ETag`.
         """

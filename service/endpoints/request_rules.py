@@ -30,7 +30,7 @@ class Stage(Schema):
 _Stages = Annotated[
     list[Stage],
     Meta(min_length=1, max_length=MOST_STAGES),
-    Meta(description="All of them must pass, in any order; a person counts in one stage, once."),
+    Meta(description="All stages must approve, in any order; each person counts once, in one stage."),
 ]
 
 
@@ -92,7 +92,7 @@ class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
     )
     @writes("set how it is asked for", "UPDATE", example=_EXAMPLE, dry_run=True, publishes=True)
     async def on_put(self, context: RequestContext, body: RequestRuleBody, id: int) -> SavedRequestRule:
-        """Let a role be asked for, or change how; each time lines of the layers `request` and `approve`.
+        """Set the request rule of a role, which makes lines of the layers `request` and `approve`.
 
         Callers must be able to grant every code of the role and of the stages.
         """
@@ -112,7 +112,7 @@ class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
     @needs("system:role:update", name="deleteRequestRule", refuses=[NotFound, Conflict, PreconditionFailed])
     @writes("let nobody ask for it", "DELETE", dry_run=True, publishes=True)
     async def on_delete(self, context: RequestContext, id: int) -> Published:
-        """Let a role no longer be asked for, by the rules of an edit."""
+        """Delete the request rule of a role, by the rules of an edit."""
         saved = await self.changes.make(
             context.write,
             lambda name: f"request rule of {name} deleted",

@@ -50,7 +50,7 @@ class ResourceBody(Schema):
 
 
 class NewResource(ResourceBody, kw_only=True):
-    """A new resource, enabled by default, of this service (`portcullis`) or of another one for good."""
+    """A new resource, enabled by default, of this service (`portcullis`) or, for good, another one."""
 
     service: ServiceName | UnsetType = UNSET
     menu_ids: OpeningButtons | UnsetType = UNSET

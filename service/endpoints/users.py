@@ -59,7 +59,10 @@ class User(Schema):
     roles: list[RoleOfUser]
     ban: BanOfUser | None
     last_login_time: Annotated[
-        Moment | None, Meta(description="The last login with success; null for none. No edit of the user.")
+        Moment | None,
+        Meta(
+            description="The last successful login; null for none. It does not count as an edit of the user."
+        ),
     ]
     invited: Annotated[
         bool, Meta(description="True for a person without a password, who sets one by an invitation.")

@@ -55,7 +55,7 @@ class RuleValues:
     grant_needed: Annotated[
         bool,
         Field(ITS_TYPE),
-        Meta(description="Who approves must also be able to grant every code of the role."),
+        Meta(description="Approvers must also be able to grant every code of the role."),
     ] = True
     assurance: Annotated[
         Demand | None,

@@ -44,7 +44,7 @@ class ResourceValues:
         Meta(max_length=value_rules.MAX_REGISTERED_PATH, examples=["/api/report/{id}"]),
         Meta(
             description="Segments of `[A-Za-z0-9._~-]`, or `{name}` for one whole segment. Method and path "
-            "are unique, whatever the parameters are called."
+            "are unique, independent of the names of parameters."
         ),
     ]
     description: Annotated[str | None, Field(value_rules.DESCRIPTION)] = None

@@ -55,7 +55,7 @@ class RoleValues:
         Field(text_fault),
         bounds_of(one_line(MAX_NAME_LENGTH)),
         Meta(examples=["Auditor"]),
-        Meta(description="Unique, whatever the case and the form of its letters."),
+        Meta(description="Unique, ignoring the case and the Unicode form of letters."),
     ]
     description: Annotated[str | None, Field(DESCRIPTION)] = None
     enabled: Annotated[bool, Field(ITS_TYPE)] = True
@@ -66,7 +66,7 @@ class RoleValues:
         Meta(description="The maximum duration of an assignment of the role, in seconds; null for no limit."),
     ] = None
     reason_required: Annotated[
-        bool, Field(ITS_TYPE, late=True), Meta(description="Who assigns the role must say why.")
+        bool, Field(ITS_TYPE, late=True), Meta(description="Assignments of the role need a reason.")
     ] = False
 
 
@@ -116,7 +116,7 @@ class RoleFilter:
     role_code: Annotated[str | None, _CODE, Meta(max_length=64, description="A part of the code.")] = None
     enabled: Annotated[bool | None, equals(role.c.enabled)] = None
     has_user: Annotated[
-        bool | None, whether(_HAS_USER), Meta(description="Whether any user has the role.")
+        bool | None, whether(_HAS_USER), Meta(description="Roles with users, or only those without.")
     ] = None
 
 

@@ -154,27 +154,29 @@ class UserFilter:
     status: Annotated[Collection[Status] | None, filters.one_of(user.c.status)] = None
     kind: Annotated[Collection[Kind] | None, filters.one_of(user.c.kind)] = None
     banned: Annotated[
-        bool | None, filters.whether(_BANNED), Meta(description="Whether a ban is in force.")
+        bool | None,
+        filters.whether(_BANNED),
+        Meta(description="Users with a ban in force, or only those without."),
     ] = None
     has_role: Annotated[
         bool | None,
         filters.whether(_HAS_ROLE),
-        Meta(description="Whether the user has any role, enabled or not."),
+        Meta(description="Users with a role, enabled or not, or only those without."),
     ] = None
     second_factor: Annotated[
         bool | None,
         filters.whether(has_factor(user.c.id)),
-        Meta(description="Whether the user has a second factor."),
+        Meta(description="Users with a second factor, or only those without."),
     ] = None
     invited: Annotated[
         bool | None,
         filters.whether(_INVITED),
-        Meta(description="Whether it is a person without a password yet."),
+        Meta(description="Invited persons without a password, or all others."),
     ] = None
     email_verified: Annotated[
         bool | None,
         filters.whether(_VERIFIED),
-        Meta(description="Whether the user has confirmed the email address."),
+        Meta(description="Users with a confirmed email address, or only those without."),
     ] = None
     role_code: Annotated[
         str | None, filters.ELSEWHERE, Meta(max_length=64, description="Users with the role of that code.")

@@ -31,7 +31,7 @@ from service.web.messages.record_schemas import Shown, filters_of, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
 
 _Reason = Annotated[str, bounds_of(REASON), Meta(examples=["The books of this month"])]
-_Until = Annotated[datetime, Meta(tz=True, description="When the role is to end.")]
+_Until = Annotated[datetime, Meta(tz=True, description="The requested end of the role.")]
 _From = Annotated[datetime, Meta(tz=True, description="The start; by default at once.")]
 
 
@@ -120,7 +120,7 @@ class AccessRequest(Shown, kw_only=True):
         Meta(description="The invariants that the assignment would break now."),
     ]
     held: Annotated[
-        list[str] | None, Meta(description="Which codes of the role its author holds already, sorted.")
+        list[str] | None, Meta(description="The codes of the role that its author already holds, sorted.")
     ]
     permissions: Annotated[
         list[str] | None,
@@ -270,9 +270,9 @@ class NewAccessRequest(AccessRequestEndpoint, at="/api/access-request"):
 class AccessRequestList(AccessRequestEndpoint, at="/api/access-request/list"):
     @login(name="listAccessRequests")
     async def on_get(self, context: RequestContext, query: AccessRequestQuery) -> Page[AccessRequest]:
-        """List requests for roles: the caller's own, those that the caller may decide or has decided.
+        """List access requests of the caller, and those that the caller may decide or has decided.
 
-        Holders of `system:access-request:list` see the requests of all.
+        Holders of `system:access-request:list` see all requests.
         """
         criteria, visible = query.filter(RequestFilter), self.visible(context)
         async with self.database.snapshot() as connection:

@@ -67,7 +67,7 @@ class AssignmentBody(Schema, kw_only=True):
 
 
 class AssignmentPatch(MergePatch, kw_only=True):
-    """What changes of an assignment (RFC 7396). `null` removes an end, a reason, or a later beginning."""
+    """The values of an assignment that change (RFC 7396). `null` removes an end, reason or later start."""
 
     valid_from: _GivenFrom | UnsetType | None = msgspec.field(default=UNSET, name="from")
     valid_until: _GivenUntil | UnsetType | None = msgspec.field(default=UNSET, name="until")
@@ -103,7 +103,7 @@ class AssignmentEndpoint(Responders):
 class AssignmentList(AssignmentEndpoint, at="/api/assignment/list"):
     @needs("system:user:list", name="listAssignments")
     async def on_get(self, context: RequestContext, query: AssignmentQuery) -> Page[Assignment]:
-        """List the roles of all users, those that begin later too."""
+        """List the roles of all users, including later ones."""
         async with self.database.snapshot() as connection:
             listed = await store.page(
                 connection,
@@ -121,7 +121,7 @@ class UserRoles(AssignmentEndpoint, at="/api/user/{id}/roles"):
     async def on_get(
         self, context: RequestContext, query: AssignmentsOfUserQuery, id: int
     ) -> Page[AssignmentOfUser]:
-        """List the roles of a user, those that begin later too; on request with those that have ended."""
+        """List the roles of a user, including later ones, and on request ended ones."""
         async with self.database.snapshot() as connection:
             listed = await store.of_user(
                 connection, id, ended=query.ended, page=query.page, size=query.size, at=self.edits.now()
@@ -140,7 +140,7 @@ class UserRoles(AssignmentEndpoint, at="/api/user/{id}/roles"):
     async def on_post(self, context: RequestContext, body: AssignmentBody, id: int) -> AssignmentOfUser:
         """Assign a role to a user, with an optional start and end.
 
-        By the rules of an edit of the user: callers can't assign roles with permissions that they lack, or
+        The rules of an edit of the user apply: callers can't assign roles with permissions that they lack, or
         assign roles to themselves. A role may demand an end or a reason.
         """
         return _answer(context, await self.edits.create(context.write, id, body.given()))

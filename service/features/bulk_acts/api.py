@@ -106,8 +106,8 @@ class StatusOfUsers(Endpoint[BulkActs], at="/api/user/bulk/status"):
     async def on_post(self, context: RequestContext, body: StatusOfUsersOrder) -> BulkReport:
         """Enable or disable many users, all of them or none.
 
-        By the rules of the same act on one user, for each. A refusal lists the users by their place in
-        `ids`, as an import does.
+        The rules of the act on one user apply to each. A refusal lists the users by their place in `ids`, as
+        an import does.
         """
         return _report(context, await self.part.set_status(context.write, body.ids, body.status))
 
@@ -120,9 +120,9 @@ class RoleOfUsers(Endpoint[BulkActs], at="/api/user/bulk/role"):
         example={"ids": [2], "roleId": 3, "action": "take"},
     )
     async def on_post(self, context: RequestContext, body: RoleOfUsersOrder) -> BulkReport:
-        """Give a role to many users, or take it from them; from all of them or none.
+        """Assign a role to many users, or remove it; for all of them or none.
 
-        By the rules of an edit of one user, for each. Other roles of the users stay. A refusal lists the
+        The rules of an edit of one user apply to each. Other roles of the users stay. A refusal lists the
         users by their place in `ids`, as an import does.
         """
         done = await self.part.change_role(context.write, body.ids, body.role_id, body.action)

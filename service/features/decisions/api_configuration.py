@@ -26,7 +26,7 @@ class AccessConfiguration:
 
     @outside(name="getAuthzenConfiguration", refuses=[NotFound])
     async def on_get(self, _context: RequestContext) -> DecisionPointMetadata:
-        """Read where the decision point of OpenID AuthZEN 1.0 answers.
+        """Read the addresses of the decision point of OpenID AuthZEN 1.0.
 
         404 without the setting `server.public_url`, since clients choose the `Host` of a request.
         """

@@ -94,8 +94,8 @@ class AccessEvaluation(_Asking, at="/access/v1/evaluation"):
     async def on_post(self, context: RequestContext, body: Evaluation) -> EvaluationDecision:
         """Decide whether a subject may perform an action on a resource.
 
-        The Access Evaluation API of OpenID AuthZEN 1.0. The rights are those of this moment. A denial is a
-        200 with `"decision": false`; other answers are about the request itself.
+        The Access Evaluation API of OpenID AuthZEN 1.0. The decision uses the current rights. A denial is a
+        200 with `"decision": false`; other statuses are about the request itself.
         """
         return await self._decide_one(context, body)
 

@@ -106,7 +106,7 @@ class ForwardCaddy(_Forward, at="/access/v1/forward/caddy/{service}"):
         """Decide for Caddy if a request may go on to a service.
 
         Reads `X-Forwarded-Method`, `X-Forwarded-Uri` and `X-Forwarded-Host`, as `forward_auth` sends them.
-        Any method is answered alike.
+        The answer does not depend on the method.
         """
         await self._decide(context, service)
 
@@ -120,7 +120,7 @@ class ForwardTraefik(_Forward, at="/access/v1/forward/traefik/{service}"):
         """Decide for Traefik if a request may go on to a service.
 
         Reads `X-Forwarded-Method`, `X-Forwarded-Uri` and `X-Forwarded-Host`, as the middleware `forwardAuth`
-        sends them. Any method is answered alike.
+        sends them. The answer does not depend on the method.
         """
         await self._decide(context, service)
 
@@ -134,7 +134,7 @@ class ForwardNginx(_Forward, at="/access/v1/forward/nginx/{service}"):
         """Decide for nginx if a request may go on to a service.
 
         Reads `X-Original-Method`, `X-Original-URI` and `X-Original-Host`, which the configuration of
-        `auth_request` has to set. Any method is answered alike.
+        `auth_request` has to set. The answer does not depend on the method.
         """
         await self._decide(context, service)
 

@@ -24,20 +24,20 @@ MOST_RESULTS: Final = 1000
 
 
 class SubjectTarget(ProtocolSchema):
-    """The type of the subjects that are searched for: `user` or `identity`. An `id` is ignored."""
+    """The type of the wanted subjects: `user` or `identity`. An `id` is ignored."""
 
     type: Type
 
 
 class ResourceTarget(ProtocolSchema):
-    """The type of the resources that are searched for, and the service of routes. An `id` is ignored."""
+    """The type of the wanted resources, and the service of routes. An `id` is ignored."""
 
     type: Annotated[str, Meta(examples=["route"])]
     properties: Properties = field(default_factory=dict)
 
 
 class PageOfSearch(ProtocolSchema):
-    """Which results are wanted (§8.2.1): those behind an answer by its `next_token`, and at most `limit`."""
+    """The wanted results (§8.2.1): after an earlier answer, by its `next_token`, and at most `limit`."""
 
     token: Annotated[str, Meta(max_length=512)] = ""
     limit: Annotated[int, Meta(ge=0, le=2**53)] | UnsetType = UNSET
@@ -54,7 +54,7 @@ class SubjectSearch(ProtocolSchema):
 
 
 class ResourceSearch(ProtocolSchema):
-    """A search for that on which the subject may perform the action."""
+    """A search for resources on which the subject may perform the action."""
 
     subject: SubjectEntity
     action: ActionEntity
@@ -64,7 +64,7 @@ class ResourceSearch(ProtocolSchema):
 
 
 class ActionSearch(ProtocolSchema):
-    """A search for what the subject may do to the resource."""
+    """A search for actions that the subject may perform on the resource."""
 
     subject: SubjectEntity
     resource: ResourceEntity
@@ -88,7 +88,7 @@ class FoundSubject(ProtocolSchema):
 
 
 class FoundResource(ProtocolSchema, omit_defaults=True):
-    """A resource that was found; `properties.service` is the service, where the search has named it."""
+    """A found resource; `properties.service` is the service, if the search has named it."""
 
     type: Annotated[str, Meta(examples=["route"])]
     id: Annotated[str, Meta(examples=["/orders/{id}"])]
@@ -231,7 +231,7 @@ class AccessActions(_Searching, at="/access/v1/search/action"):
         }
     )
     async def on_post(self, context: RequestContext, body: ActionSearch) -> FoundActions:
-        """Find what a subject may do to a resource.
+        """Find the actions that a subject may perform on a resource.
 
         The Action Search API of OpenID AuthZEN 1.0.
         """

@@ -22,7 +22,7 @@ MOST_AT_ONCE = 1000
 
 
 class SubjectEntity(ProtocolSchema):
-    """Who would act (§5.1).
+    """The acting subject (§5.1).
 
     `type` is `user` with a user name as `id`, `identity` with a login id (the `sub` of tokens), or `token`
     with an access token.
@@ -38,7 +38,7 @@ class SubjectEntity(ProtocolSchema):
 
 
 class ActionEntity(ProtocolSchema):
-    """What would be done (§5.3); for a route, the method."""
+    """The action (§5.3); for a route, the method."""
 
     name: Annotated[str, Meta(examples=["GET"])]
     properties: Properties = field(default_factory=dict)
@@ -61,7 +61,7 @@ class ResourceEntity(ProtocolSchema):
 
 
 class Evaluation(ProtocolSchema, dict=True):
-    """A question: may the subject perform the action on the resource? `context` decides nothing."""
+    """A question: may the subject perform the action on the resource? `context` is ignored."""
 
     subject: SubjectEntity
     action: ActionEntity
@@ -88,7 +88,7 @@ Semantic = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"
 
 
 class Options(ProtocolSchema):
-    """How questions are answered (§7.1.2.1): all, or up to the first denial or the first permission."""
+    """The evaluation of several questions (§7.1.2.1): all, or up to the first denial or permission."""
 
     evaluations_semantic: Semantic = "execute_all"
 
@@ -117,7 +117,7 @@ class Question(Struct):
 
 
 class AccountOfKey(ProtocolSchema):
-    """Whose an API key is: the login id, the user name, and the codes of the roles."""
+    """The account of an API key: the login id, the user name, and the codes of the roles."""
 
     id: Annotated[str, Meta(examples=["7"])]
     name: Annotated[str, Meta(examples=["nightly-job"])]

@@ -36,21 +36,21 @@ _Ceiling = Annotated[
     list[Annotated[str, Meta(max_length=MAX_CODE_LENGTH)]],
     Meta(
         max_length=_MOST_CODES,
-        description="The permission codes that the directory may hand out at most.",
+        description="The permission ceiling of the directory.",
         examples=[["system:operation-log:list"]],
     ),
 ]
 _DirectoryKind = Annotated[
-    Kind, Meta(description="`oidc`: a provider of the settings, by its name; `scim`: what provisions.")
+    Kind, Meta(description="`oidc`: a provider of the settings, by its name; `scim`: a provisioning client.")
 ]
 _Client = Annotated[
     str | None,
-    Meta(description="The user name of the service account that provisions; null for `oidc`."),
+    Meta(description="The user name of the provisioning service account; null for `oidc`."),
 ]
 
 
 class DirectoryBody(Schema, kw_only=True):
-    """What a directory may hand out: the roles of its groups, below a ceiling."""
+    """The mapped roles of a directory's groups, and the ceiling of permissions."""
 
     kind: _DirectoryKind
     client: _Client = None
@@ -109,7 +109,7 @@ Source = Annotated[str, Meta(max_length=32, examples=["nowhere"])]
 class OneDirectory(DirectoryEndpoint, at="/api/directory/{source}"):
     @needs("system:directory:list", name="getDirectory", refuses=[NotFound], tagged=True)
     async def on_get(self, context: RequestContext, source: Source) -> DirectoryOfService:
-        """Read what a directory may hand out."""
+        """Read the mapped roles and the permission ceiling of a directory."""
         stored = await directory.read(self.database, source)
         shown = _answer_of(stored)
         answer_tag(context, content_tag(shown))

@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 FEATURE = Feature(
     name="directories",
     title="Directories that manage accounts and give roles",
-    tags={"directory": "Directories of people, and the roles that they may hand out."},
+    tags={"directory": "Directories of people, and their mapped roles."},
     pages=(
         FeaturePage(
             "directory",

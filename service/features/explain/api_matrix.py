@@ -21,7 +21,7 @@ from service.web.requests.routes import Routes
 
 
 class MatrixRole(Schema):
-    """A role that passes by itself; `by` are its codes that open a line, none where a login is enough."""
+    """A role that passes alone; `by` are its codes that open a line, none if a login is enough."""
 
     role_code: RoleCode
     by: Annotated[list[str], Meta(examples=[["system:*"]])]
@@ -55,7 +55,7 @@ class MatrixQuery(PageQuery):
             list[RoleCode],
             Meta(
                 max_length=200,
-                description="Only these roles, separated by commas; unknown ones have no part.",
+                description="Only these roles, separated by commas; unknown ones are ignored.",
             ),
         ]
         | None
@@ -124,7 +124,7 @@ class PolicyCoverage(Responders, at="/api/policy/coverage"):
 
     @needs("system:policy:read", name="getPolicyCoverage")
     async def on_get(self, context: RequestContext, query: PartQuery) -> Coverage:
-        """Read all routes with their guards, and the resources that guard nothing."""
+        """Read all routes with their guards, and the resources without a route."""
         context.policy = policy = self.live.current
         guards = [
             _guard(policy, operation.method, operation.template) for operation in self._routes.operations

@@ -59,9 +59,9 @@ class WhatIfQuery(Schema):
         ]
         | None
     ) = None
-    services: Annotated[
-        bool, Meta(description="Service accounts would pass too; only beside `assurance`.")
-    ] = False
+    services: Annotated[bool, Meta(description="Let service accounts pass too; only with `assurance`.")] = (
+        False
+    )
 
     def __post_init__(self) -> None:
         if self.resource is None and (self.assurance is not None or self.services):
@@ -135,8 +135,7 @@ class WhatIf(PolicyQuestion, at="/api/policy/what-if"):
     async def on_get(self, context: RequestContext, query: WhatIfQuery) -> WhatIfAnswer:
         """Preview the gained and lost access of changed codes or roles, without the right to change them.
 
-        Asks what would be if a role gave other codes, if a user had other roles, or if other codes opened a
-        resource.
+        A preview of other codes for a role, other roles for a user, or other codes for a resource.
         """
         context.policy = policy = self.live.current
         async with self.concurrency.turn():

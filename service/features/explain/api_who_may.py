@@ -254,7 +254,7 @@ class WhatQuery(PageQuery):
         Annotated[
             str,
             Meta(max_length=8192, examples=["system:role:list,system:user:*"]),
-            Meta(description="Permission codes, separated by commas; empty for a login without any."),
+            Meta(description="Permission codes, separated by commas; empty for a login without codes."),
         ]
         | None
     ) = None

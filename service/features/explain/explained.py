@@ -56,7 +56,7 @@ class OpeningButton(Schema):
 
 
 class Opening(Schema):
-    """What would allow a denied request: any one of these codes, of these roles, or of these Buttons.
+    """The rights that would allow a denied request: any one of these codes, roles or Buttons.
 
     `disabledButtons` are bound codes without effect, since their Buttons are disabled.
     """

@@ -34,8 +34,9 @@ At = Annotated[
     datetime,
     Meta(tz=True, examples=["2026-12-31T00:00:00Z"]),
     Meta(
-        description="Ask about this instant, past or future, instead of now: by the revision, the "
-        "assignments and what roles gave at that time. Users are disabled and banned as now."
+        description="The instant of the question, past or future; by default now. The revision, the "
+        "assignments and the codes of roles are those of that time, the states and bans of users "
+        "are the current ones."
     ),
 ]
 """The parameter ``at`` of questions to the policy."""

@@ -167,7 +167,7 @@ class PublicFile(Responders, at="/api/public/file/{token}"):
     async def on_get(self, context: RequestContext, token: Token) -> Stream:
         """Download the file of a public link.
 
-        The same 404 for a link that is unknown, expired or revoked.
+        Unknown, expired and revoked links get the same 404.
         """
         return self._downloads.answer(context, await self._links.file_of(token))
 

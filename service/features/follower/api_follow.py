@@ -81,7 +81,7 @@ class Follow(Responders, at="/access/v1/follow"):
     @asks(example=_EXAMPLE)
     @sends("application/json", of=Changes)
     async def on_post(self, context: RequestContext, body: FollowRenewal) -> Stream:
-        """Read what changed about services, and prolong the lease of a follower.
+        """Read the changes for a follower, and renew its lease.
 
         Only for service accounts. An account bound to a service can follow only this service.
         """

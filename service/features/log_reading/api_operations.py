@@ -42,16 +42,16 @@ class OperationEntry(Schema):
 
 
 class OperationExportEntry(OperationEntry, kw_only=True):
-    """A call as files show it."""
+    """A call in an export."""
 
     changes: Any
 
 
 class FieldChange(Schema):
-    """The change of one field of the record `target`; null where the record or the value is not there.
+    """The change of one field of the record `target`; null without a record or value.
 
-    Of a field with many values, such as the permissions of a role, `before` has those that were removed and
-    `after` those that were added, 200 of each at most. `removed` and `added` count them.
+    For a field with many values, such as the permissions of a role, `before` has the removed values and
+    `after` the added ones, at most 200 each. `removed` and `added` count them.
     """
 
     target: Annotated[str, Meta(examples=["role:auditor"])]
@@ -82,14 +82,14 @@ class ChangesQuery(Schema):
 
 
 class OperationChanges(Schema):
-    """What a call has changed: the first 20 changes, of each 5 values at most; the entry has all."""
+    """The changes of a call: the first 20, with at most 5 values each; the entry has all."""
 
     id: Id
     changes: list[FieldChange]
 
 
 class OperationChangeList(Schema):
-    """The entries that have changed something, by id."""
+    """The entries with changes, by id."""
 
     items: list[OperationChanges]
 
@@ -107,15 +107,15 @@ class OperationQuery(LogQuery):
     client_ip: Address | None = None
     request_id: RequestId | None = None
     trace_id: TraceId | None = None
-    dry_run: Annotated[bool, Meta(description="Only previews, or all but these; by default both.")] | None = (
-        None
-    )
+    dry_run: (
+        Annotated[bool, Meta(description="Only dry runs, or all other calls; by default both.")] | None
+    ) = None
 
     rights: Annotated[
         bool | None,
         Meta(
-            description="Only calls that have changed roles of users, permissions of roles, what Buttons "
-            "open, or public access; or all but these."
+            description="Only calls that changed roles of users, permissions of roles, bindings of Buttons, "
+            "or public access; or all other calls."
         ),
     ] = None
 
@@ -160,10 +160,9 @@ class OneOperation(Endpoint[Database], at="/api/operation-log/{id}"):
 class ChangesOfOperations(Endpoint[Database], at="/api/operation-log/changes"):
     @needs("system:operation-log:detail", name="listOperationChanges")
     async def on_get(self, context: RequestContext, query: ChangesQuery) -> OperationChangeList:
-        """Read what some calls have changed, in brief.
+        """Read the changes of some calls, in brief.
 
-        For a page of the list, which has only the number of changes. Entries that have changed nothing, or
-        that are not there, are left out.
+        The list itself has only the number of changes. Entries without changes and unknown ids are omitted.
         """
         async with self.part.transaction() as connection:
             stored = await queries.first_changes(connection, query.ids, _MOST_CHANGES)

@@ -8,7 +8,7 @@ FEATURE = Feature(
     paths=("/api/operation-log", "/api/login-log", "/api/user/profile/login-logs"),
     tags={
         "login-log": "Logins and other events of sessions.",
-        "operation-log": "Calls of the service, with what they changed.",
+        "operation-log": "Calls of the service and their changes.",
     },
     enumerations={"LogSort": "createTime -createTime"},
     routes="api:add_routes",

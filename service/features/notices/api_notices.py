@@ -65,7 +65,7 @@ class NoticePage(Page[Notice]):
 
 
 class ReadNotices(Schema):
-    """Which notices the caller has read: those of `ids`, or all."""
+    """The notices that the caller has read: those of `ids`, or all."""
 
     ids: Annotated[list[Id], Meta(max_length=200, examples=[[1]])] | None = None
 
@@ -118,7 +118,7 @@ class MailQuery(PageQuery):
 class MailList(Endpoint[Database], at="/api/mail/list"):
     @needs("system:mail:list", name="listMails")
     async def on_get(self, context: RequestContext, query: MailQuery) -> Page[MailEntry]:
-        """List the mails that wait, and those of the last seven days; the newest first."""
+        """List waiting mails and those of the last seven days, the newest first."""
         async with self.part.snapshot() as connection:
             listed = await mail.page(
                 connection, query.filter(MailFilter), page=query.page, size=query.size, sort=query.sort

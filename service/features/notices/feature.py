@@ -6,7 +6,7 @@ FEATURE = Feature(
     name="notices",
     title="Notices and mails to users",
     needs=("account_links",),
-    tags={"mail": "Mails that wait to be sent, and those of the last days."},
+    tags={"mail": "Waiting mails, and those of the last days."},
     pages=(
         FeaturePage(
             "mail",

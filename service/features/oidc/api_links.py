@@ -17,7 +17,7 @@ from service.web.messages.schema import Schema
 
 
 class ProviderLinkOrder(Schema):
-    """Where to go once the account is linked, and what binds it to a front end."""
+    """The target after linking the account, and the challenge that binds the request to a front end."""
 
     next: NextPlace
     challenge: Challenge | None = None
@@ -26,18 +26,18 @@ class ProviderLinkOrder(Schema):
 class ProviderStepUp(ProviderLinkOrder):
     """The demanded authentication at the provider, and its maximum age in seconds."""
 
-    acr: Annotated[Acr, Meta(description="What the session is to rest on then.")] = "pwd"
+    acr: Annotated[Acr, Meta(description="The authentication that the session needs.")] = "pwd"
     max_age: Annotated[int, Meta(ge=0, le=86_400, examples=[300])] = 300
 
 
 class SignInPlace(Schema):
-    """Where the browser goes to sign in."""
+    """The sign-in URL for the browser."""
 
     url: Annotated[str, Meta(examples=["https://login.example.com/authorize?client_id=portcullis"])]
 
 
 class HandoverOrder(Schema):
-    """Whose account is handed over, and the `sub` of the person at the provider."""
+    """The account to hand over, and the `sub` of the person at the provider."""
 
     user_name: UserName
     subject: Annotated[str, Meta(min_length=1, max_length=255, examples=["00u1a2b3c4"])]
@@ -87,7 +87,7 @@ class StepUpAtProvider(_ForCaller, at="/api/auth/oidc/{provider}/step-up"):
     ) -> SignInPlace:
         """Begin to authenticate again or more strongly at a provider; the answer has the sign-in URL.
 
-        The sign-in that follows opens a session in the place of the caller's.
+        The sign-in opens a session that replaces the caller's session.
         """
         acr = None if body.acr == "pwd" else body.acr
         return await self.lead(context, body, provider, "step-up", acr=acr, max_age=body.max_age)

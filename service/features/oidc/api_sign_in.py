@@ -30,7 +30,8 @@ NextPlace = Annotated[
         min_length=1,
         max_length=1500,
         examples=["/console"],
-        description="Where the browser goes then: a path here, or a URL of one of `oidc.next_origins`.",
+        description="The target of the browser after the sign-in: a path here, or a URL of one of "
+        "`oidc.next_origins`.",
     ),
 ]
 Challenge = Annotated[
@@ -38,13 +39,13 @@ Challenge = Annotated[
     Meta(
         max_length=128,
         examples=["E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
-        description="The S256 challenge (RFC 7636) of a verifier that the front end keeps; not with cookies.",
+        description="The S256 challenge (RFC 7636) for a verifier kept by the front end; not in cookie mode.",
     ),
 ]
 
 
 class SignInProvider(Schema):
-    """A provider at which people sign in, and what a page calls it."""
+    """A sign-in provider, with its name on pages."""
 
     name: Annotated[str, Meta(examples=["entra"])]
     title: Annotated[str, Meta(examples=["Example Inc."])]
@@ -77,7 +78,7 @@ class CallbackQuery(ProtocolSchema):
 
 
 class CodeOrder(Schema):
-    """The code that a front end got, and the verifier that it has kept."""
+    """The code of a sign-in, and the verifier kept by the front end."""
 
     code: Annotated[str, Meta(min_length=1, max_length=128)]
     verifier: Annotated[str, Meta(min_length=43, max_length=128)]
@@ -86,7 +87,7 @@ class CodeOrder(Schema):
 class ProviderList(Endpoint[ProviderSignIn], at="/api/auth/oidc"):
     @public(name="listSignInProviders")
     async def on_get(self, context: RequestContext) -> SignInProviders:
-        """List the providers at which people sign in."""
+        """List the sign-in providers."""
         return SignInProviders([SignInProvider(*each) for each in self.part.names()])
 
 

@@ -28,7 +28,7 @@ ON_THE_NODE: Final = "Run portcullis doctor on the node for the details"
 
 
 class UserOfFinding(Schema):
-    """An account that a finding is about."""
+    """An account affected by a finding."""
 
     id: Id
     user_name: Annotated[str, Meta(examples=["admin"])]

@@ -18,10 +18,10 @@ _SECONDS = timedelta(hours=1).total_seconds()
 
 
 class ActivityHour(Schema):
-    """What happened in the hour that begins at `hour`.
+    """The activity of the hour that begins at `hour`.
 
-    `logins` and `loginFailures` are those of the login log. `allowed` counts logged operations that the
-    policy let pass, and `refused` every request that it refused.
+    `logins` and `loginFailures` are those of the login log. `allowed` counts logged operations allowed by the
+    policy, `refused` all requests that it refused.
     """
 
     hour: Moment
@@ -32,7 +32,7 @@ class ActivityHour(Schema):
 
 
 class Activity(Schema):
-    """What happened from `from` to `to`, by hour, the oldest first; the last hour has not ended."""
+    """The activity from `from` to `to`, by hour, the oldest first; the last hour is incomplete."""
 
     from_: Moment = field(name="from")
     to: Moment

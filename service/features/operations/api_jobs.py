@@ -23,7 +23,7 @@ JobName = Annotated[str, Meta(examples=["file-sweep"])]
 
 @shows(jobs.JobRun, leave_out=("job_name",))
 class JobRun(Shown):
-    """A run of a job; `userName` asked for it, null for one by schedule."""
+    """A run of a job; `userName` requested it, null for a scheduled run."""
 
 
 @shows(jobs.StoredJob, leave_out=("job_name", "due_in"), before="runs")
@@ -82,7 +82,7 @@ class JobEndpoint(Responders):
 class Jobs(JobEndpoint, at="/api/jobs"):
     @needs("system:job:list", name="listJobs")
     async def on_get(self, context: RequestContext) -> JobStates:
-        """List what the service does by itself, with the last runs."""
+        """List the jobs of the service, with their last runs."""
         async with self._database.transaction() as connection:
             return JobStates(items=await states(connection, self._scheduler.jobs))
 

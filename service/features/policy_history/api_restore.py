@@ -11,7 +11,7 @@ from service.web.messages.schema import Id, Revision, Schema
 
 
 class RestoredRevision(Schema):
-    """The edits that were made, and the revision from which they are in force."""
+    """The edits, and the policy revision that has the change."""
 
     edits: list[MadeEdit]
     policy_revision: Revision
@@ -25,7 +25,7 @@ class Restore(Endpoint[PolicyRestore], at="/api/policy/revisions/{revision}/rest
     )
     @writes("restore", "UPDATE", dry_run=True, publishes=True)
     async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
-        """Bring back the shared lines of a past revision, as a new one.
+        """Restore the shared lines of a past revision, in a new revision.
 
         All edits of resources, bindings and Buttons are made, or none. Callers need the rights for each edit.
         `cannotReturn` of a 409 names the edits that are impossible. `If-Match` may name the revision in force

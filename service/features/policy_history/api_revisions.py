@@ -155,9 +155,9 @@ class DiffQuery(LinesQuery, kw_only=True):
 
 
 class PolicyDiff(Schema):
-    """The lines that `to` has and `from` has not, and those that `from` has and `to` has not.
+    """The lines added from `from` to `to`, and those removed.
 
-    `access` is null unless it was asked for.
+    `access` is null unless it was requested.
     """
 
     from_: Revision = field(name="from")

@@ -110,8 +110,8 @@ class ReviewItem(Schema, kw_only=True):
     same_person: Annotated[
         str | None,
         Meta(
-            description="Why the caller does not count as another person than the user, and may not decide; "
-            "null if they do, and once the review is over."
+            description="The reason that the caller counts as the reviewed user, and may not decide; null "
+            "without one, and after the review."
         ),
     ]
 
@@ -195,7 +195,7 @@ class ReviewEndpoint(Responders):
 class ReviewList(ReviewEndpoint, at="/api/review/list"):
     @login(name="listReviews")
     async def on_get(self, context: RequestContext, query: ReviewQuery) -> Page[Review]:
-        """List reviews of assignments: those that the caller has begun, or may decide in.
+        """List reviews of assignments that the caller has begun, or in which the caller may decide.
 
         Holders of `system:review:list` see all.
         """
@@ -251,7 +251,7 @@ class ClosedReview(ReviewEndpoint, at="/api/review/{id}/close"):
     @needs("system:review:create", name="closeReview", refuses=[NotFound, Conflict])
     @writes("close", "UPDATE", refuses_keys="a review is closed once")
     async def on_post(self, context: RequestContext, id: int) -> Review:
-        """Close an own review before its deadline: decisions are applied, and the rule for silence.
+        """Close a review of the caller before its deadline; decisions and the rule for silence are applied.
 
         In a large review, a job settles the remaining items: until then the review is `closing`.
         """

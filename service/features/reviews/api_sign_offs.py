@@ -46,7 +46,7 @@ class RevisionSignOff(Responders, at="/api/policy/revisions/{revision}/sign-off"
     @needs("system:policy:sign-off", name="signOffRevision", refuses=[NotFound, RevisionUntrusted])
     @writes("sign off", "INSERT", example={"title": "reviewed 2026-Q4"}, refuses_keys="each sign-off counts")
     async def on_post(self, context: RequestContext, body: SignOffBody, revision: Id) -> SignOff:
-        """Sign a revision off: say that the caller has looked at it.
+        """Sign off a revision, which records that the caller has examined it.
 
         The revision must be unchanged since its publication. The changes since the last sign-off must not be
         the caller's own. A sign-off is kept for ever, and is on the time axis.

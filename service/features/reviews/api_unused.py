@@ -62,7 +62,7 @@ class UnusedCode(Shown):
 
 @shows(UnusedKey)
 class UnusedApiKey(Shown):
-    """An API key that was not used; `lastUseTime` is null for never."""
+    """An unused API key; `lastUseTime` is null for a key without any use."""
 
 
 @shows(unused.SmallerRole)

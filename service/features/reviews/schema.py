@@ -52,7 +52,7 @@ class Review(NewReview, frozen=True, kw_only=True):
 
     id: Id
     state: State
-    close_time: Annotated[datetime | None, Meta(description="When nothing could be decided any more.")]
+    close_time: Annotated[datetime | None, Meta(description="The time of the last possible decision.")]
     closed_by: Annotated[str | None, Meta(description="Null for its deadline.")]
     end_time: Annotated[datetime | None, Meta(description="When all was settled.")]
 

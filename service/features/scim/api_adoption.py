@@ -11,7 +11,7 @@ from service.web.messages.schema import Schema
 
 
 class AdoptionOrder(Schema):
-    """Whose account the directory is to manage."""
+    """The account that the directory will manage."""
 
     user_name: UserName
 

@@ -16,7 +16,7 @@ _CONFIG: Final = "ServiceProviderConfig"
 
 
 class ScimServiceProviderConfig(ScimObject):
-    """What the service can do of SCIM (RFC 7643 §5)."""
+    """The supported parts of SCIM (RFC 7643 §5)."""
 
     patch: dict[str, bool]
     bulk: dict[str, Any]
@@ -51,7 +51,7 @@ class Described(Responders):
 class ServiceProviderConfig(Described, at="/scim/v2/ServiceProviderConfig"):
     @needs(READ, name="getScimServiceProviderConfig")
     async def on_get(self, context: RequestContext) -> ScimServiceProviderConfig:
-        """Read what the service can do of SCIM."""
+        """Read the supported parts of SCIM."""
         return ScimServiceProviderConfig(
             schemas=[CORE + _CONFIG],
             meta=ScimMeta(_CONFIG, self.location),

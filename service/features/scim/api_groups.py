@@ -57,16 +57,16 @@ GROUPS: Final = ScimKind(
 
 
 class ListOfScimGroups(ScimEndpoint[ScimGroups], at="/scim/v2/Groups"):
-    on_get = GROUPS.lists("List the groups that the caller has provisioned, by id unless sorted.")
+    on_get = GROUPS.lists("List the groups provisioned by the caller, by id unless sorted.")
     on_post = GROUPS.creates("Create a group; its members get the roles mapped to its name.")
 
 
 class SearchForScimGroups(ScimEndpoint[ScimGroups], at="/scim/v2/Groups/.search"):
-    on_post = GROUPS.searches("Search among the groups that the caller has provisioned (RFC 7644 §3.4.3).")
+    on_post = GROUPS.searches("Search the groups provisioned by the caller (RFC 7644 §3.4.3).")
 
 
 class OneScimGroup(ScimEndpoint[ScimGroups], at="/scim/v2/Groups/{id}"):
-    on_get = GROUPS.reads("Read a group that the caller has provisioned.")
+    on_get = GROUPS.reads("Read a group provisioned by the caller.")
     on_put = GROUPS.replaces(
         "Replace a group and its members; removed members lose its roles with their next request."
     )
@@ -76,5 +76,5 @@ class OneScimGroup(ScimEndpoint[ScimGroups], at="/scim/v2/Groups/{id}"):
 
 class SearchInScim(ScimEndpoint[ScimGroups], at="/scim/v2/.search"):
     on_post = searches_all(
-        "Search among the users and groups that the caller has provisioned (RFC 7644 §3.4.3).", USERS, GROUPS
+        "Search the users and groups provisioned by the caller (RFC 7644 §3.4.3).", USERS, GROUPS
     )

@@ -74,7 +74,7 @@ USERS: Final = ScimKind(
 
 
 class ListOfScimUsers(ScimEndpoint[ScimUsers], at="/scim/v2/Users"):
-    on_get = USERS.lists("List the users that the caller has provisioned, by id unless sorted.")
+    on_get = USERS.lists("List the users provisioned by the caller, by id unless sorted.")
     on_post = USERS.creates(
         """Create an account, without a password.
 
@@ -85,11 +85,11 @@ class ListOfScimUsers(ScimEndpoint[ScimUsers], at="/scim/v2/Users"):
 
 
 class SearchForScimUsers(ScimEndpoint[ScimUsers], at="/scim/v2/Users/.search"):
-    on_post = USERS.searches("Search among the users that the caller has provisioned (RFC 7644 §3.4.3).")
+    on_post = USERS.searches("Search the users provisioned by the caller (RFC 7644 §3.4.3).")
 
 
 class OneScimUser(ScimEndpoint[ScimUsers], at="/scim/v2/Users/{id}"):
-    on_get = USERS.reads("Read a user whom the caller has provisioned.")
+    on_get = USERS.reads("Read a user provisioned by the caller.")
     on_put = USERS.replaces(
         """Replace a user; omitted attributes are removed, and `active` false disables the account.
 

@@ -129,7 +129,7 @@ class ScimReference(ScimSchema):
 
 
 class ScimUserBody(ResourceBody):
-    """A user that is sent (RFC 7643 §4.1). Attributes that are not kept here are left out."""
+    """A user to create or replace (RFC 7643 §4.1). Unsupported attributes are ignored."""
 
     schema = USER
 
@@ -149,7 +149,7 @@ class ScimMember(ScimSchema):
 
 
 class ScimGroupBody(ResourceBody):
-    """A group that is sent (RFC 7643 §4.2)."""
+    """A group to create or replace (RFC 7643 §4.2)."""
 
     schema = GROUP
 
@@ -310,7 +310,7 @@ class ScimListQuery(ScimGetQuery):
     ) = None
     sort_by: Annotated[str, Meta(description="An attribute.", examples=["userName"])] | None = None
     sort_order: SortOrder = "ascending"
-    start_index: Annotated[Number, Meta(description="The place of the first, from 1.")] = 1
+    start_index: Annotated[Number, Meta(description="The position of the first result, from 1.")] = 1
     count: Annotated[Number, Meta(description=f"The largest number of results, at most {MAX_PAGE}.")] = 100
 
     @property

@@ -54,7 +54,7 @@ class AppOrder(Schema):
 
 
 class NewApp(Schema):
-    """A new authenticator app, which is no factor before its code is confirmed, within ten minutes."""
+    """A new authenticator app; it becomes a factor when its code is confirmed, within ten minutes."""
 
     id: Id
     secret: Annotated[str, Meta(examples=["JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"], description="In base32.")]
@@ -90,7 +90,7 @@ class PasskeyOptions(Schema):
 
 
 class PasskeyOrder(Schema):
-    """The passkey that the browser has made of the options, and its name."""
+    """The passkey made by the browser from the options, and its name."""
 
     name: FactorName
     credential: Credential
@@ -115,7 +115,8 @@ class OneFactor(Endpoint[OwnFactors], at="/api/user/profile/factors/{id}"):
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Remove a second factor of the caller, which ends their other sessions.
 
-        With the last factor the recovery codes go. A passkey that is the only way to sign in stays.
+        The recovery codes are deleted with the last factor. A passkey can't be removed if it is the only way
+        to sign in.
         """
         await self.part.remove(context.user, id)
 
@@ -173,7 +174,7 @@ class Passkeys(Endpoint[OwnFactors], at="/api/user/profile/factors/passkey"):
         refuses_keys=_SECRETS,
     )
     async def on_post(self, context: RequestContext, body: PasskeyOrder) -> NewPasskey:
-        """Enrol the passkey that the browser has made: a second factor, which also logs in alone."""
+        """Enrol a passkey made by the browser: a second factor, which also logs in alone."""
         enrolled = await self.part.add_passkey(context.user, body.name, body.credential)
         return NewPasskey.of(enrolled.factor, recovery_codes=enrolled.recovery_codes)
 

@@ -37,7 +37,7 @@ StepUpMethod = Literal["password", "totp", "recovery_code", "passkey"]
 
 
 class SecondFactor(Schema):
-    """The challenge of the first step, and a second factor: a code, or what a passkey has answered."""
+    """The challenge of the first step, and a second factor: a code, or the answer of a passkey."""
 
     challenge: ChallengeText
     method: Method
@@ -59,7 +59,7 @@ class SecondFactorOptions(Schema):
 
 
 class PasskeyLogin(Schema):
-    """What a passkey has answered to the options, and the device of the session."""
+    """The answer of a passkey to the options, and the device of the session."""
 
     challenge: ChallengeText
     credential: Credential
@@ -67,7 +67,7 @@ class PasskeyLogin(Schema):
 
 
 class PasskeyLoginOptions(Schema):
-    """The options for a login by passkey; `challenge` is the one in them."""
+    """The options for a login by passkey, and their `challenge`."""
 
     challenge: str
     public_key: PublicKey

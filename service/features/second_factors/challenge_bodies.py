@@ -18,7 +18,7 @@ Code = Annotated[
 ]
 Credential = Annotated[
     dict[str, Any],
-    Meta(description="What the browser has made of `publicKey`, in JSON (WebAuthn Level 3, `toJSON()`)."),
+    Meta(description="The browser's result for `publicKey`, as JSON (WebAuthn Level 3, `toJSON()`)."),
 ]
 PublicKey = Annotated[
     dict[str, Any],

@@ -22,21 +22,21 @@ Scopes = Annotated[
     list[Scope],
     Meta(
         max_length=MOST,
-        description="Permission codes, wildcards allowed, that the key is limited to; [] opens nothing.",
+        description="The permission codes of the key, with wildcards; [] gives none.",
     ),
 ]
 
 
 @shows(StoredKey, leave_out=("user_id", "hint"), key_name="name")
 class KeyOfUser(Schema):
-    """An API key without its secret. `scopes` is null for a key that may do all that its account may."""
+    """An API key without its secret. `scopes` is null for a key with all permissions of its account."""
 
     id: Id
     prefix: Annotated[str, Meta(examples=["pck_7_k3Xw"], description="The beginning of the key.")]
 
 
 class NewKeyOfUser(KeyOfUser, kw_only=True):
-    """A new API key; `key` is shown this once and can't be read again."""
+    """A new API key; `key` is shown only in this answer."""
 
     key: Annotated[str, Meta(description="The whole key: keep it secret.")]
 
@@ -82,8 +82,8 @@ class UserKeys(Endpoint[ApiKeys], at="/api/user/{id}/keys"):
     async def on_post(self, context: RequestContext, id: int, body: KeyOrder) -> NewKeyOfUser:
         """Make an API key of a service account.
 
-        The answer is the only one that has the key. Callers can't make keys of accounts that hold more
-        permissions than they do, and not with an API key.
+        Only this answer has the key. Callers can't make keys for accounts with more permissions than their
+        own. Requests with an API key can't make keys.
         """
         made = await self.part.create(
             context.user,
@@ -101,7 +101,7 @@ class OneUserKey(Endpoint[ApiKeys], at="/api/user/{id}/keys/{key_id}"):
     async def on_delete(self, context: RequestContext, id: int, key_id: int) -> None:
         """Delete an API key, which is refused from the next request on.
 
-        Callers can't delete keys of accounts that hold more permissions than they do.
+        Callers can't delete keys of accounts with more permissions than their own.
         """
         await self.part.delete(context.user, id, key_id)
 

@@ -121,7 +121,7 @@ class OneService(RecordEndpoint[Changes], at="/api/service/{id}"):
         example={"description": "Orders and deliveries"},
     )
     on_delete = SERVICE.deletes(
-        "Delete a service that has no resources any more.", "system:service:delete", refuses=[Conflict]
+        "Delete a service without resources.", "system:service:delete", refuses=[Conflict]
     )
 
 
@@ -132,8 +132,8 @@ OpeningEnd = Annotated[
     datetime,
     Meta(
         tz=True,
-        description="When public access ends, in whole seconds and later than now. No request that arrives "
-        "from then on passes by it.",
+        description="The end of the public access, in whole seconds and later than now. Requests from then on"
+        " do not pass by it.",
         examples=["2027-12-31T00:00:00Z"],
     ),
 ]

@@ -7,8 +7,8 @@ FEATURE = Feature(
     title="Other services, public access to them, and OAuth 2.0 for their accounts",
     paths=("/api/service", "/api/opening", "/oauth"),
     tags={
-        "oauth": "Tokens for service accounts, and what a token is worth (RFC 6749, RFC 7662).",
-        "opening": "What other services have open without a permission code.",
+        "oauth": "Tokens for service accounts, and the introspection of tokens (RFC 6749, RFC 7662).",
+        "opening": "Public access to other services, without a permission code.",
         "service": "Other services, whose routes resources guard.",
     },
     routes="api:add_routes",

@@ -19,7 +19,7 @@ class Takeover(Schema, kw_only=True):
 
 
 class TakeoverList(Schema):
-    """What users of other accounts did, the latest first."""
+    """The acts of users of other accounts, the latest first."""
 
     takeovers: list[Takeover]
 

@@ -8,7 +8,7 @@ from service.web.messages.schema import Schema
 
 
 class AccessChange(Schema):
-    """What the users of a role gain or lose; `roleCode` is null for what any login opens."""
+    """The gained and lost access of the users of a role; `roleCode` is null for access by any login."""
 
     role_code: Annotated[str, Meta(examples=["auditor"])] | None
     users: Annotated[

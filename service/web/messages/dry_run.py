@@ -21,7 +21,7 @@ class DryRunQuery(Schema):
     """Whether to save."""
 
     dry_run: Annotated[
-        bool, Meta(description="Check everything, save nothing, and answer what the change would do.")
+        bool, Meta(description="Check everything, save nothing, and return the impact of the change.")
     ] = False
 
 
@@ -86,13 +86,13 @@ class DemandChange(Schema):
 
 
 class Preview(Schema):
-    """What a change would do; nothing was saved."""
+    """The impact of a change; nothing was saved."""
 
     gains: list[AccessChange]
     loses: list[AccessChange]
     kept_out: KeptOutUsers
     sessions: Annotated[
-        int, Meta(ge=0, examples=[2], description="Sessions that would have to refresh, or would end.")
+        int, Meta(ge=0, examples=[2], description="Sessions that would need a refresh, or would end.")
     ]
     warnings: Annotated[list[str], Meta(examples=[[]])]
     demands: list[DemandChange]

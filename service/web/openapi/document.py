@@ -239,7 +239,7 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
             str(OK): {**done, "description": "Nothing was saved: `dryRun`"},
             str(operation.status): done,
         }
-    return {str(OK): {**done, "description": "Done, or, with `dryRun`, what would be"}}
+    return {str(OK): {**done, "description": "Done, or, with `dryRun`, the impact"}}
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _ID: Final = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX
 _FIRST: Final = 1
 NOBODYS: Final = 999_999_999_999
 """The id that is shown where something is changed: no service has made that many records."""
-_HARMLESS: Final = "The example names nothing that exists: put in the id of what you mean."
+_HARMLESS: Final = "The example id does not exist: replace it by a real one."
 
 Schema = Mapping[str, Any]
 """A JSON schema."""
@@ -170,7 +170,7 @@ def _text(description: str, example: str, **more: str) -> dict[str, Any]:
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     "X-Request-Id": _text("The name of the request in the logs.", "8d5f0c39d1a2b4e7"),
     "X-Policy-Revision": {
-        "description": "The revision of the policy that decided the request, where one did.",
+        "description": "The policy revision that decided the request.",
         "schema": {"type": "integer", "minimum": 0, "examples": [12]},
     },
     IN_FORCE: _text(
@@ -188,7 +188,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
     "ETag": _text("The version of the record, for `If-Match` and `If-None-Match`.", '"3"'),
     "Location": _text("The path of the new record.", "/api/user/7", format="uri-reference"),
     "FileLocation": _text(
-        "Where the object store sends the file, for a short time.",
+        "The URL of the file in the object store, valid for a short time.",
         "https://objects.example.com/files/8d5f0c39?X-Amz-Expires=60",
         format="uri",
     ),
@@ -204,11 +204,13 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
     },
     "X-Portcullis-User": _text("The name of the user, percent-encoded; empty without a user.", "alice"),
     "X-Portcullis-User-Id": _text("The id of the user; empty without a user.", "7"),
-    "X-Portcullis-Roles": _text("The codes of the user's roles, percent-encoded, comma between.", "clerk"),
+    "X-Portcullis-Roles": _text(
+        "The codes of the user's roles, percent-encoded, separated by commas.", "clerk"
+    ),
     "X-Portcullis-Decision": _text(
         "The decision; empty for a preflight request.", "r12-9be1a6f0-5f0c39d1a2b4"
     ),
-    "X-Portcullis-Assertion": _text("The same, signed for the service; empty where assertions are off.", ""),
+    "X-Portcullis-Assertion": _text("The same, signed for the service; empty if assertions are off.", ""),
     "WWW-Authenticate": _text("The challenge (RFC 6750 §3).", "Bearer"),
 }
 """The headers of answers, by the names of their components: those of the headers, but for ``_COMPONENTS``."""
