@@ -43,7 +43,7 @@ async def test_a_download_is_saved_under_the_name_of_the_upload_and_run_by_nobod
     assert answer.header("cache-control") == "no-store"
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("given", "body", "content_range"),
     [
         ("bytes=0-0", b"0", "bytes 0-0/10"),

@@ -81,13 +81,11 @@ async def test_kicking_login_id_1_leaves_10_alone(open_session: OpenSession, sto
     assert (await store.online.page()).total == 2
 
 
-@pytest.mark.parametrize("device", ["*", "?", "[a-z]", "w*", "web\x00", "WEB"])
-async def test_no_device_name_is_a_pattern(
-    open_session: OpenSession, store: SessionStore, device: str
-) -> None:
+async def test_no_device_name_is_a_pattern(open_session: OpenSession, store: SessionStore) -> None:
     await open_session(device="web")
 
-    assert not await store.close_session("1", device)
+    for device in ("*", "?", "[a-z]", "w*", "web\x00", "WEB"):
+        assert not await store.close_session("1", device)
     assert list(await store.sessions("1")) == ["web"]
 
 

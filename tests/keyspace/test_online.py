@@ -8,6 +8,7 @@ import pytest
 
 from service.keyspace import SessionStore
 from tests.keyspace.conftest import OpenSession, Raw
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -146,7 +147,7 @@ async def test_a_row_says_all_that_is_known(store: SessionStore, open_session: O
     assert (row.session.user_name, row.session.nick_name, row.session.browser) == ("ann", "Ann", "Browser 1")
 
 
-@pytest.mark.parametrize("cursor", ["", "!", "AAAA", "MTIz", "YSBi", "MTIzIA==", "é"])
+@with_each("cursor", ["", "!", "AAAA", "MTIz", "YSBi", "MTIzIA==", "é"])
 async def test_a_cursor_that_was_not_made_here_is_refused(store: SessionStore, cursor: str) -> None:
     with pytest.raises(ValueError, match="cursor"):
         await store.online.page(cursor=cursor)

@@ -6,6 +6,7 @@ import pytest
 
 from service.keyspace import RevisionCheckpoint, SessionStore
 from tests.keyspace.conftest import Raw
+from tests.support.cases import with_each
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +55,7 @@ async def test_a_revision_that_nobody_has_announced_anew_can_be_replaced(store: 
     assert (await store.revision_key.read(None)).revision == 4
 
 
-@pytest.mark.parametrize("value", ["", "x", "-1:", "1.5:", "9" * 19])
+@with_each("value", ["", "x", "-1:", "1.5:", "9" * 19])
 async def test_a_value_that_can_not_be_read_says_no_revision(
     store: SessionStore, raw: Raw, value: str
 ) -> None:
@@ -83,7 +84,7 @@ async def test_a_witness_of_a_timeline_never_goes_back(store: SessionStore) -> N
     assert await key.checkpoints(["one", "another", "none"]) == {10: "b", 3: "e"}
 
 
-@pytest.mark.parametrize("value", ["", "x", "-1 a", "1.5 a", "9" * 19])
+@with_each("value", ["", "x", "-1 a", "1.5 a", "9" * 19])
 async def test_a_witness_that_can_not_be_read_says_nothing(store: SessionStore, raw: Raw, value: str) -> None:
     await raw.set("policy:witness:one", value)
     assert (await store.revision_key.read("one")).checkpoint is None

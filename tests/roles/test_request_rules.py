@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import ids_of, member
 
@@ -156,7 +157,13 @@ async def test_a_table_does_not_switch_a_role_that_can_be_asked_for(house: Insid
     assert (await house.data("GET", f"/api/role/{number}"))["enabled"] is True
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+async def limited(house: Inside) -> int:
+    """The id of a role that lasts for two hours at most."""
+    return await role(house, maxDuration=7200)
+
+
+@with_each(
     ("change", "field"),
     [
         ({"requestableBy": "@anyone"}, "requestableBy"),
@@ -173,14 +180,12 @@ async def test_a_table_does_not_switch_a_role_that_can_be_asked_for(house: Insid
     ],
 )
 async def test_a_rule_that_can_not_be_is_refused_with_its_field(
-    house: Inside, change: dict[str, Any], field: str
+    house: Inside, limited: int, change: dict[str, Any], field: str
 ) -> None:
-    number = await role(house, maxDuration=7200)
-
-    answer = await house.ask("PUT", path(number), RULE | change)
+    answer = await house.ask("PUT", path(limited), RULE | change)
 
     assert (answer.status, answer.fields) == (422, [field])
-    assert (await house.ask("GET", path(number))).status == 404
+    assert (await house.ask("GET", path(limited))).status == 404
 
 
 async def test_an_emergency_has_lines_of_its_own_with_the_demand(house: Inside) -> None:

@@ -146,11 +146,8 @@ class Running:
         lines: list[dict[str, Any]] = []
 
         def is_there() -> bool:
-            lines.extend(
-                line
-                for line in self.log
-                if (line["event"], line.get("request_id")) == ("request", request_id)
-            )
+            written = [line for line in self.output.splitlines() if request_id in line and line.endswith("}")]
+            lines.extend(line for line in map(json.loads, written) if line["event"] == "request")
             return bool(lines)
 
         assert eventually(is_there)

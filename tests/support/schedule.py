@@ -20,7 +20,7 @@ _FOLDERS: Final = (SESSIONS, CONSOLE)
 """Folders whose files share a running service, or a browser, but for those that a bundle names."""
 
 _BUNDLES: Final = {
-    SHARED: "accounts admin bad_bodies behind_a_proxy docs first_request framing log repeated_requests",
+    SHARED: "admin bad_bodies behind_a_proxy docs first_request framing log repeated_requests",
     WORKERS: "fuzz raw_paths rights under_load",
     BESIDE: "frame history home journey keyboard links many second_factors session step_up users",
 }

@@ -13,6 +13,7 @@ from service.server.prepare import check, publish_policy
 from tests.features.access_requests.test_appointing import PENDING, STAGE, appointed, asked, role_with, send
 from tests.features.access_requests.test_requests import ASKED, ruled
 from tests.roles.test_request_rules import lines, path
+from tests.support.cases import with_each
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published, settings_of
 from tests.support.members import member, query
@@ -30,7 +31,7 @@ async def without(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
+@with_each(
     ("method", "target"),
     [
         ("POST", ASKED),

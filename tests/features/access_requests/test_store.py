@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import Conflict, NotFound
+from service.errors import NotFound
 from service.features.access_requests import store as access_requests
 from service.features.access_requests.schema import AccessDecision, AccessRequest, NewRequest, State
 from service.features.access_requests.store import RequestFilter, Visible
@@ -62,21 +62,6 @@ async def test_a_request_is_read_as_it_was_asked(connection: AsyncConnection) ->
     assert await shown(connection, made, NOW) == made
     assert values_of(made, NewRequest) == values_of(ASKED)
     assert (made.state, made.complete, made.end_time, made.version) == ("pending", False, None, 1)
-
-
-async def test_a_second_pending_request_for_a_role_is_refused_until_the_first_has_ended(
-    connection: AsyncConnection,
-) -> None:
-    made = await access_requests.create(connection, ASKED)
-    with pytest.raises(Conflict) as refused:
-        await access_requests.create(connection, ASKED)
-    assert refused.value.extra["accessRequestId"] == made.id
-
-    later = structs.replace(ASKED, create_time=NOW + HOUR, deadline=NOW + 2 * HOUR)
-    second = await access_requests.create(connection, later)
-
-    assert (await shown(connection, made, NOW)).state == "expired"
-    assert second.state == "pending"
 
 
 async def test_a_request_is_expired_from_its_deadline_on_unless_all_stages_have_passed(

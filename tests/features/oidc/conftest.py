@@ -152,3 +152,22 @@ async def front(
 @pytest.fixture
 def browser(front: Inside, provider: HostileProvider) -> Browser:
     return Browser(front, provider)
+
+
+@pytest.fixture(scope="module")
+async def hasty(
+    stores: EmbeddedStores, published_template: str, running_provider: HostileProvider
+) -> AsyncIterator[Inside]:
+    """A service for front ends that waits for its provider for two seconds."""
+    chosen = variables(provider_settings(running_provider, "good")) | SHORT
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, **chosen) as running:
+            yield running
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the metadata and the keys read for each sign-in."""
+    for name in ("METADATA_LIFE", "KEYS_LIFE"):
+        monkeypatch.setattr(f"service.features.oidc.provider.{name}", -1.0)
+    monkeypatch.setattr("service.features.oidc.provider.AGAIN", 0.0)

@@ -71,34 +71,5 @@ async def test_another_browser_does_not_end_what_was_begun(browser: Browser, pag
     assert not set_cookies(swapped)
 
 
-async def test_a_sign_in_that_failed_opens_no_session(browser: Browser) -> None:
-    parameters = browser.provider.authorized(await browser.url(challenge=None), iss="https://evil.example")
-    answer = await browser.back(parameters)
-    assert answer.code == "sign_in_failed"
-    assert "__Host-portcullis_access" not in set_cookies(answer)
-
-
 async def test_a_front_end_has_no_code_where_there_are_cookies(browser: Browser) -> None:
     assert (await browser.start()).fields == ["challenge"]
-
-
-async def test_who_signs_in_with_a_provider_has_no_password_but_the_administrator_keeps_it(
-    pages: Inside, browser: Browser
-) -> None:
-    import psycopg  # noqa: PLC0415
-
-    from tests.support.members import member  # noqa: PLC0415
-    from tests.support.seeded import ADMINISTRATOR_PASSWORD  # noqa: PLC0415
-
-    heron = await member(pages, f"h{browser.provider.subject}")
-    async with await psycopg.AsyncConnection.connect(pages.database_url) as connection:
-        for user_id in (1, heron.user_id):
-            await connection.execute(
-                "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
-                " VALUES ('good', 'i', %s, %s, false)",
-                [f"{heron.name}-{user_id}", user_id],
-            )
-    body = {"userName": heron.name, "password": ADMINISTRATOR_PASSWORD}
-    refused = await pages.as_anonymous("POST", "/api/auth/login", body=body)
-    assert refused.code == "login_failed"
-    assert await pages.log_in()

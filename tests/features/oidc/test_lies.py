@@ -10,23 +10,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from tests.features.oidc.conftest import SHORT, Browser, provider_settings, query_of, variables
+from tests.features.oidc.conftest import Browser, query_of
 from tests.features.oidc.hostile import HostileProvider, new_key
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.cases import with_each
+from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
 
 DISCOVERY = "/.well-known/openid-configuration"
-HOW = ("drips", "compressed", "redirected", "giant")
-
-
-@pytest.fixture
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the metadata and the keys read for each sign-in."""
-    for name in ("METADATA_LIFE", "KEYS_LIFE"):
-        monkeypatch.setattr(f"service.features.oidc.provider.{name}", -1.0)
-    monkeypatch.setattr("service.features.oidc.provider.AGAIN", 0.0)
 
 
 async def test_a_code_of_another_sign_in_is_refused_whatever_the_provider_takes(browser: Browser) -> None:
@@ -54,8 +45,8 @@ async def test_of_many_orders_with_a_code_one_gets_the_tokens(browser: Browser) 
     assert sorted(answer.status for answer in answers) == [200] + [401] * 3
 
 
-@pytest.mark.parametrize("next_", ["https://evil.example/", "//evil.example", "/\\evil.example"])
-@pytest.mark.parametrize("way", ["link", "step-up"])
+@with_each("next_", ["https://evil.example/", "//evil.example", "/\\evil.example"])
+@with_each("way", ["link", "step-up"])
 async def test_linking_and_stepping_up_lead_to_no_other_place(
     browser: Browser, front: Inside, way: str, next_: str
 ) -> None:
@@ -74,7 +65,7 @@ async def test_a_provider_names_no_key_by_its_place(browser: Browser) -> None:
     assert "/own" not in browser.provider.asked
 
 
-@pytest.mark.parametrize(
+@with_each(
     "header",
     [
         {"crit": ["exp"], "exp": 1},
@@ -124,7 +115,7 @@ async def test_keys_that_fit_no_algorithm_are_not_used(browser: Browser) -> None
 
 
 @pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize(
+@with_each(
     "key",
     [
         {"kty": ["RSA"]},
@@ -149,42 +140,34 @@ async def test_of_two_keys_with_one_name_none_is_taken(browser: Browser) -> None
     assert await browser.error() == "sign_in_failed"
 
 
-@pytest.mark.parametrize(
-    "lie",
-    [f"{how} {path}" for path in (DISCOVERY, "/keys", "/userinfo") for how in HOW],
-)
+@pytest.mark.usefixtures("fresh")
+@with_each("path", [DISCOVERY, "/keys", "/userinfo"])
+@with_each("how", ["drips", "compressed", "redirected", "giant"])
 async def test_no_answer_holds_up_a_worker_or_is_believed(
-    new_database: NewDatabase,
-    published_template: str,
-    redis_url: str,
-    provider: HostileProvider,
-    lie: str,
+    hasty: Inside, provider: HostileProvider, path: str, how: str
 ) -> None:
-    how, path = lie.split()
+    provider.reset()
     provider.userinfo = {}
-    chosen = variables(provider_settings(provider, "good")) | SHORT
-    async with inside_published(new_database(published_template), redis_url, **chosen) as service:
-        browser = Browser(service, provider)
-        parameters = None
-        if path != DISCOVERY:
-            parameters = provider.authorized(await browser.url())
-        if how == "drips":
-            provider.dripping = {path}
-        elif how == "compressed":
-            provider.encoding = "gzip"
-        elif how == "redirected":
-            provider.redirect = f"{provider.url}{path}"
-        else:
-            provider.answers[path] = b'{"keys": "' + b"x" * 600_000 + b'"}'
-            provider.userinfo = {"groups": ["x" * 600_000]}
-        waiting = asyncio.create_task(browser.start() if parameters is None else browser.back(parameters))
-        assert (await service.ask("GET", "/api/user/info")).status == 200
-        answer = await waiting
-        assert not provider.dripped  # it had more to send
-        place = answer.header("location") or ""
-        assert "code=" not in place.partition("?")[2].split("&")[0]
-        assert answer.status == 503 or "error=sign_in_failed" in place
-    provider.dripping, provider.encoding, provider.redirect = set(), "", ""
+    browser = Browser(hasty, provider)
+    parameters = None
+    if path != DISCOVERY:
+        parameters = provider.authorized(await browser.url())
+    if how == "drips":
+        provider.dripping = {path}
+    elif how == "compressed":
+        provider.encoding = "gzip"
+    elif how == "redirected":
+        provider.redirect = f"{provider.url}{path}"
+    else:
+        provider.answers[path] = b'{"keys": "' + b"x" * 600_000 + b'"}'
+        provider.userinfo = {"groups": ["x" * 600_000]}
+    waiting = asyncio.create_task(browser.start() if parameters is None else browser.back(parameters))
+    assert (await hasty.ask("GET", "/api/user/info")).status == 200
+    answer = await waiting
+    assert not provider.dripped  # it had more to send
+    place = answer.header("location") or ""
+    assert "code=" not in place.partition("?")[2].split("&")[0]
+    assert answer.status == 503 or "error=sign_in_failed" in place
 
 
 @pytest.mark.usefixtures("fresh")  # tests before have left other keys

@@ -13,7 +13,7 @@ from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_cookies import set_cookies
 from tests.features.oidc.test_sign_in import claims_of
-from tests.features.second_factors.conftest import SETTINGS, Person, public
+from tests.features.second_factors.conftest import SETTINGS, Person
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import query
@@ -171,8 +171,3 @@ async def test_a_provider_that_is_down_is_told_by_a_page(
 async def test_a_client_that_accepts_json_gets_it(browser: Browser) -> None:
     browser.accept = "application/json"
     assert (await came_back(browser, iss="https://evil.example")).code == "sign_in_failed"
-
-
-async def test_an_unknown_challenge_is_no_second_step(pages: Inside) -> None:
-    body = {"challenge": "a" * 43, "method": "totp", "code": "287082"}
-    assert (await public(pages, "/api/auth/login/second-factor", body)).code == "login_failed"

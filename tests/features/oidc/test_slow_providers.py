@@ -8,84 +8,54 @@ from typing import Any
 
 import pytest
 
-from tests.features.oidc.conftest import SHORT, Browser, provider_settings, variables
+from tests.features.oidc.conftest import Browser
 from tests.features.oidc.hostile import HostileProvider
-from tests.support.databases import NewDatabase
-from tests.support.inside import inside_published
+from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
 
 DISCOVERY = "/.well-known/openid-configuration"
 
 
-async def starts(
-    new_database: NewDatabase, published_template: str, redis_url: str, provider: HostileProvider
-) -> tuple[set[int], bool]:
-    """Begin many sign-ins at once; return the statuses, and whether others were answered meanwhile."""
-    chosen = variables(provider_settings(provider, "good")) | SHORT
-    async with inside_published(new_database(published_template), redis_url, **chosen) as service:
-        tasks = [asyncio.create_task(Browser(service, provider).start()) for _ in range(20)]
-        await asyncio.sleep(0.05)
-        assert (await service.ask("GET", "/api/user/info")).status == 200
-        meanwhile = not any(task.done() for task in tasks)
-        return {answer.status for answer in await asyncio.gather(*tasks)}, meanwhile
-
-
-async def test_a_slow_provider_holds_up_nobody(
-    new_database: NewDatabase, published_template: str, redis_url: str, provider: HostileProvider
-) -> None:
+async def test_a_slow_provider_holds_up_nobody(hasty: Inside, provider: HostileProvider) -> None:
     provider.delay = 60.0
-    statuses, meanwhile = await starts(new_database, published_template, redis_url, provider)
+    tasks = [asyncio.create_task(Browser(hasty, provider).start()) for _ in range(20)]
+    await asyncio.sleep(0.05)
+    assert (await hasty.ask("GET", "/api/user/info")).status == 200
+    assert not any(task.done() for task in tasks)
+    assert {answer.status for answer in await asyncio.gather(*tasks)} == {503}
     provider.delay = 0.0
-    assert statuses == {503}
-    assert meanwhile
     assert not provider.woken  # nobody waits for that, and they do not wait one after the other
     assert provider.asked.count(DISCOVERY) == 1
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        b'{"issuer": "' + b"x" * 600_000 + b'"}',
-        b"[" * 100_000,
-        b"no JSON",
-        b"[]",
-        b"",
-        b'{"issuer": 1}',
-    ],
+DOCUMENTS = (
+    b'{"issuer": "' + b"x" * 600_000 + b'"}',
+    b"[" * 100_000,
+    b"no JSON",
+    b"[]",
+    b" ",
+    b'{"issuer": 1}',
 )
-async def test_an_endless_or_malformed_answer_is_refused(
-    new_database: NewDatabase,
-    published_template: str,
-    redis_url: str,
-    provider: HostileProvider,
-    document: bytes,
-) -> None:
-    provider.answers[DISCOVERY] = document or b" "
-    statuses, _ = await starts(new_database, published_template, redis_url, provider)
-    assert statuses == {503}
+LIES: tuple[dict[str, Any], ...] = (
+    {"issuer": "https://evil.example"},
+    {"token_endpoint": "http://evil.example/token"},
+    {"token_endpoint": "file:///etc/passwd"},
+    {"jwks_uri": "https://user@evil.example/keys"},
+    {"authorization_endpoint": "javascript:alert(1)"},
+    {"id_token_signing_alg_values_supported": ["none", "HS256"]},
+    {"jwks_uri": None},
+)
 
 
-@pytest.mark.parametrize(
-    "lie",
-    [
-        {"issuer": "https://evil.example"},
-        {"token_endpoint": "http://evil.example/token"},
-        {"token_endpoint": "file:///etc/passwd"},
-        {"jwks_uri": "https://user@evil.example/keys"},
-        {"authorization_endpoint": "javascript:alert(1)"},
-        {"id_token_signing_alg_values_supported": ["none", "HS256"]},
-        {"jwks_uri": None},
-    ],
-)
-async def test_a_provider_that_is_wrong_about_itself_is_not_believed(
-    new_database: NewDatabase,
-    published_template: str,
-    redis_url: str,
-    provider: HostileProvider,
-    lie: dict[str, Any],
+@pytest.mark.usefixtures("fresh")
+async def test_a_provider_whose_metadata_is_endless_malformed_or_wrong_is_not_believed(
+    browser: Browser,
 ) -> None:
-    honest = provider.document(DISCOVERY) | lie
-    provider.answers[DISCOVERY] = json.dumps(honest).encode()
-    statuses, _ = await starts(new_database, published_template, redis_url, provider)
-    assert statuses == {503}
+    provider = browser.provider
+    honest = provider.document(DISCOVERY)
+    for document in (*DOCUMENTS, *(json.dumps(honest | lie).encode() for lie in LIES)):
+        provider.answers[DISCOVERY] = document
+        assert (await browser.start()).status == 503, document[:200]
+    provider.answers.clear()
+    assert (await browser.start()).status == 303

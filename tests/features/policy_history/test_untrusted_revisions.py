@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,12 @@ import psycopg
 import pytest
 
 from service.authz.publishing.shipped import configured
+from service.features.embedded.stores import EmbeddedStores
 from service.operator.errors import LaunchError
 from service.server.prepare import publish_policy
 from service.settings import load
 from tests.service.conftest import variables_for
-from tests.support.databases import NewDatabase
+from tests.support.databases import NewDatabase, database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.members import query
 from tests.support.running import Ended, portcullis
@@ -47,16 +49,25 @@ async def until_revision(service: Inside, revision: int) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.fixture(scope="module")
+async def sealed_template(stores: EmbeddedStores, published_template: str) -> AsyncIterator[str]:
+    """The name of a database with sealed revisions, to copy from; nobody may connect to it."""
+    name = f"sealed_{os.getpid()}"
+    with database(stores, published_template, name) as url:
+        with session_store(stores) as redis_url:
+            async with inside_published(url, redis_url, **VARIABLES) as service:
+                # Revision 1 has no seal; all workers can make one, so the next one has, and must.
+                await until_revision(service, 2)
+                made = await service.data("POST", "/api/resource", REPORT)
+                await service.data("DELETE", f"/api/resource/{made['id']}", None, ("If-Match", "*"))
+        yield name
+
+
 @pytest.fixture
-async def kept(new_database: NewDatabase, published_template: str, redis_url: str) -> AsyncIterator[Kept]:
-    url = new_database(published_template)
-    variables = variables_for(url, redis_url) | VARIABLES
+async def kept(new_database: NewDatabase, sealed_template: str, redis_url: str) -> AsyncIterator[Kept]:
+    url = new_database(sealed_template)
     async with inside_published(url, redis_url, **VARIABLES) as service:
-        # Revision 1 has no seal; all workers can make one, so the next one has, and must.
-        await until_revision(service, 2)
-        made = await service.data("POST", "/api/resource", REPORT)
-        await service.data("DELETE", f"/api/resource/{made['id']}", None, ("If-Match", "*"))
-        yield Kept(service, variables, 2, 3, 4)
+        yield Kept(service, variables_for(url, redis_url) | VARIABLES, 2, 3, 4)
 
 
 @pytest.mark.parametrize(

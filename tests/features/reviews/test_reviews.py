@@ -13,6 +13,7 @@ from service.features.reviews import api_reviews as endpoints
 from service.features.reviews import reviews as administration
 from service.kernel.clock import rfc3339
 from service.kernel.request_objects import CLOSE_OWN
+from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 from tests.web.driver import Answer
@@ -300,7 +301,7 @@ async def test_who_begins_a_review_can_grant_what_it_may_take(house: Inside) -> 
     )
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("changes", "field"),
     [
         ({"deadline": "2020-01-01T00:00:00Z"}, "deadline"),

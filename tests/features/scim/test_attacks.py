@@ -29,23 +29,21 @@ async def entra(house: Inside) -> ScimClient:
     return await scim_client(house)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("ADMIN", "admin ", "\u0430dmin", "\uff41\uff44\uff4d\uff49\uff4e", "\u24d0dmin"),
-        *("admin\u200b", "ad\u00admin", "ad\u202emin", "admin\ufeff", "admin\x00"),
-    ],
+ADMINISTRATORS = (
+    *("ADMIN", "admin ", "\u0430dmin", "\uff41\uff44\uff4d\uff49\uff4e", "\u24d0dmin"),
+    *("admin\u200b", "ad\u00admin", "ad\u202emin", "admin\ufeff", "admin\x00"),
 )
-async def test_no_name_that_is_read_as_that_of_the_administrator_is_taken(
-    entra: ScimClient, name: str
-) -> None:
-    body = {"schemas": [USER], "userName": name}
-    assert (await entra.refused("POST", "/Users", body))[0] in (400, 409)
+
+
+async def test_no_name_that_is_read_as_that_of_the_administrator_is_taken(entra: ScimClient) -> None:
     heron = await entra.user("heron")
-    assert (await entra.refused("PUT", f"/Users/{heron}", body))[0] in (400, 409)
-    rename = {"op": "replace", "path": "userName", "value": name}
-    patch = {"schemas": [PATCH], "Operations": [rename]}
-    assert (await entra.refused("PATCH", f"/Users/{heron}", patch))[0] in (400, 409)
+    for name in ADMINISTRATORS:
+        body = {"schemas": [USER], "userName": name}
+        assert (await entra.refused("POST", "/Users", body))[0] in (400, 409)
+        assert (await entra.refused("PUT", f"/Users/{heron}", body))[0] in (400, 409)
+        rename = {"op": "replace", "path": "userName", "value": name}
+        patch = {"schemas": [PATCH], "Operations": [rename]}
+        assert (await entra.refused("PATCH", f"/Users/{heron}", patch))[0] in (400, 409)
 
 
 async def test_a_local_account_is_neither_found_nor_joined_nor_taken_over_by_its_address(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.features.service_accounts.conftest import Workers
+from tests.support.cases import with_each
 from tests.support.members import Member, member, query
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +57,7 @@ async def test_an_account_that_is_bound_to_a_service_does_not_free_itself_or_oth
     assert (await workers.first.ask("PATCH", f"/api/user/{other.id}", named, token=key)).status == 200
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("more", "field"),
     [
         ({"kind": "service", "password": "four wary herons"}, "password"),

@@ -134,14 +134,20 @@ async def test_what_has_ended_makes_way_for_public_access_to_the_same(house: Ins
     assert (await decision(house))[0]
 
 
-@pytest.mark.parametrize(
-    "until",
-    ["2020-01-01T00:00:00Z", "2099-01-01T00:00:00", "2099-01-01T00:00:00.5Z", "2099-02-30T00:00:00Z", "now"],
-)
-async def test_an_end_is_a_later_instant_with_a_zone_in_whole_seconds(house: Inside, until: str) -> None:
-    body = {"service": "orders", "resourceId": await registered(house), "code": "@anyone", "until": until}
-    refused = await house.ask("POST", "/api/opening", body)
-    assert (refused.status, refused.json["errors"][0]["field"]) == (422, "until")
+ENDS = [
+    "2020-01-01T00:00:00Z",
+    "2099-01-01T00:00:00",
+    "2099-01-01T00:00:00.5Z",
+    "2099-02-30T00:00:00Z",
+    "now",
+]
+
+
+async def test_an_end_is_a_later_instant_with_a_zone_in_whole_seconds(house: Inside) -> None:
+    opening = {"service": "orders", "resourceId": await registered(house), "code": "@anyone"}
+    for until in ENDS:
+        refused = await house.ask("POST", "/api/opening", opening | {"until": until})
+        assert (refused.status, refused.json["errors"][0]["field"]) == (422, "until"), until
 
 
 async def test_lists_and_lines_show_the_end_and_it_can_be_asked_for(house: Inside) -> None:
