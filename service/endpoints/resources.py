@@ -67,7 +67,7 @@ class ResourcePatch(record_schemas.MergePatch):
 
 
 class State(Schema):
-    """Whether the resource is enabled; a disabled one counts as not registered."""
+    """True to enable the resource; a disabled one counts as not registered."""
 
     enabled: bool
 

@@ -25,16 +25,16 @@ class StageOfRole(Stage, kw_only=True):
 
 
 class OpenedByRole(Schema):
-    """What a role opens of an area, by the titles of its Buttons."""
+    """The access of a role in an area, by the titles of its Buttons."""
 
     menu: Annotated[str, Meta(examples=["Orders"])] | None
     buttons: Annotated[list[str], Meta(examples=[["Read orders"]])]
 
 
 class RequestableRole(Schema, kw_only=True):
-    """A role that the caller may ask for. `maxDuration` is in seconds.
+    """A role that the caller may request. `maxDuration` is in seconds.
 
-    In an `emergency` the role is given at once, and somebody else looks at it afterwards.
+    In an `emergency` the role is assigned at once, and another person reviews it afterwards.
     """
 
     role_id: Id
@@ -54,7 +54,7 @@ class RequestableRoleList(Responders, at="/api/access-request/role/list"):
 
     @login(name="listRequestableRoles")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[RequestableRole]:
-        """List the roles that the caller may ask for by their rules, with what they open and who approves."""
+        """List the roles that the caller may request, with their access and approvers."""
         if context.policy is None:
             raise Unavailable("No policy has been loaded yet")
         offered, total = await self._catalogue.offered(context.policy, context.user, query.part)

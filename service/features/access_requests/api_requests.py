@@ -315,7 +315,7 @@ class DecisionAboutRequest(AccessRequestEndpoint, at="/api/access-request/{id}/d
         "UPDATE",
         example={"decision": "approve", "reason": "As agreed"},
         dry_run=True,
-        refuses_keys="a second decision of the same person is none",
+        refuses_keys="a repeated decision counts once",
     )
     async def on_post(self, context: RequestContext, body: DecisionBody, id: int) -> AccessRequest:
         """Approve or deny a request of another person; a repeated decision counts once.

@@ -30,7 +30,7 @@ from service.web.messages.operation_metadata import Responders, asks, login, nee
 from service.web.messages.schema import Moment, Schema, moment
 
 F = TypeVar("F", bound=Callable[..., Any])
-_NO_KEYS: Final = "a link is good once, and is never kept in an answer"
+_NO_KEYS: Final = "a link works once, and is never kept in an answer"
 
 
 def _by_link(action: str, example: Mapping[str, Any]) -> Callable[[F], F]:
@@ -218,7 +218,7 @@ class OwnAgreement(Responders, at="/api/user/profile/email/agreement"):
         "UPDATE",
         example={"email": "heron@example.org", "currentPassword": "your current one"},
         answers=204,
-        refuses_keys="sent again, it changes nothing more",
+        refuses_keys="a repeated request changes nothing",
     )
     async def on_post(self, context: RequestContext, body: Agreement) -> None:
         """Agree to the caller's own address, if another user has set it.
@@ -244,7 +244,7 @@ class UserVerification(Endpoint[Addresses], at="/api/user/{id}/email/verificatio
         "declare an address confirmed",
         "UPDATE",
         answers=204,
-        refuses_keys="sent again, it changes nothing more",
+        refuses_keys="a repeated request changes nothing",
     )
     async def on_post(self, context: RequestContext, id: int) -> None:
         """Declare the address of a user confirmed; the user gets a mail.
@@ -263,7 +263,7 @@ class SessionsByLink(Endpoint[SessionEnding], at="/api/auth/sessions/end"):
         keeps="nothing",
         example={"token": "uSQ3…"},
         answers=204,
-        refuses_keys="a link is good once",
+        refuses_keys="a link works once",
     )
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
         """End all sessions of an account by a mailed link; API keys stay."""

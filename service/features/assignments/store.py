@@ -79,7 +79,7 @@ class AssignmentFilter:
     endless: Annotated[
         bool | None,
         filters.whether(user_role.c.valid_until.is_(None)),
-        Meta(description="Whether it has no end."),
+        Meta(description="Only those without an end, or only those with one."),
     ] = None
 
 

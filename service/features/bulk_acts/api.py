@@ -153,7 +153,7 @@ def switches(kind: RecordKind, summary: str, *codes: str, example: dict[str, Any
     answer = BulkReport if kind.saved is None else PublishedBulkReport
     about: dict[str, Any] = {"answer": answer, "body": EnabledOrder, "refuses": _REFUSALS}
     responder = described(on_post, f"set{kind.name}sEnabled", summary, *codes, **about)
-    again = "sent again, it changes nothing more"
+    again = "a repeated request changes nothing"
     return kind.writes("set the state of many", "UPDATE", example, refuses_keys=again)(responder)
 
 

@@ -92,7 +92,7 @@ class AccessEvaluation(_Asking, at="/access/v1/evaluation"):
     @needs("system:policy:evaluate", name="checkAccess")
     @asks(example=_EXAMPLE)
     async def on_post(self, context: RequestContext, body: Evaluation) -> EvaluationDecision:
-        """Decide whether a subject may perform an action on a resource.
+        """Decide on an action of a subject on a resource.
 
         The Access Evaluation API of OpenID AuthZEN 1.0. The decision uses the current rights. A denial is a
         200 with `"decision": false`; other statuses are about the request itself.

@@ -34,7 +34,7 @@ Codes = Annotated[
 
 
 class WhatIfQuery(Schema):
-    """What would be different: exactly one of a role, a user and a resource, and what it loses or gets.
+    """The previewed change: exactly one of a role, a user and a resource, with removed and added codes.
 
     A role gives permission codes, a user has roles, and permission codes open a resource, by the Buttons
     that are bound to it.

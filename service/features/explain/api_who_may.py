@@ -246,7 +246,7 @@ class WhoUsers(PolicyQuestion, at="/api/policy/who/users"):
 
 
 class WhatQuery(PageQuery):
-    """The subject, exactly one of a role, a user or codes, and the kind and the needs of what it passes."""
+    """The subject, exactly one of a role, a user or codes, with filters by kind and requirement."""
 
     role_code: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME)] | None = None
@@ -359,7 +359,7 @@ class WhatMay(PolicyQuestion, at="/api/policy/what"):
 
 
 class OpenRequest(Schema):
-    """A request that needs no role, and what it needs: a login, or nothing.
+    """A request that needs no role, with its requirement: a login, or nothing.
 
     `assurance` are the weakest words about authentication, any one of which is also needed.
     """

@@ -66,7 +66,7 @@ class Files(Responders, at="/api/file"):
         "INSERT",
         keeps="nothing",
         created="/api/file/{id}",
-        refuses_keys="its body is stored while it arrives, and is not kept to compare",
+        refuses_keys="its body is stored while it arrives, and can't be compared",
     )
     @takes_file(FIELD)
     async def on_post(self, context: RequestContext) -> StoredFile:

@@ -89,7 +89,7 @@ class OwnReadNotices(Endpoint[Database], at="/api/user/profile/notices/read"):
         "UPDATE",
         example={"ids": [1, 2]},
         answers=204,
-        refuses_keys="to mark notices again changes nothing",
+        refuses_keys="a repeated request changes nothing",
     )
     async def on_post(self, context: RequestContext, body: ReadNotices) -> None:
         """Mark notices of the caller as read, by `ids`, or all. Ids that are not the caller's are ignored."""

@@ -58,7 +58,7 @@ class SignOff(Schema, kw_only=True):
 
 
 class PublishedRevision(Schema, kw_only=True):
-    """A revision: who published it when, by which request and why, and how many lines came and went.
+    """A revision with its author, time, request and cause, and the numbers of added and removed lines.
 
     `userName` and `requestId` are `null` for a start and for commands. `added` and `removed` are `null` for
     revisions that an older version published, whose changes were not kept. `tampered` counts the stored

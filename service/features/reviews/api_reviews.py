@@ -224,7 +224,7 @@ class NewReview(ReviewEndpoint, at="/api/review"):
         dry_run=True,
         publishes=True,
         created="/api/review/{id}",
-        refuses_keys="the same review can be begun twice: each asks anew",
+        refuses_keys="each request begins a review of its own",
     )
     async def on_post(self, context: RequestContext, body: ReviewBody) -> Review:
         """Begin a review of the current assignments.
@@ -283,7 +283,7 @@ class DecisionAboutItem(ReviewEndpoint, at="/api/review/{id}/item/{item_id}/deci
         "UPDATE",
         example={"decision": "keep", "reason": "Still in the team"},
         dry_run=True,
-        refuses_keys="a decision replaces the one before",
+        refuses_keys="a decision replaces the earlier one",
     )
     async def on_post(
         self, context: RequestContext, body: ItemDecisionBody, id: int, item_id: int
@@ -307,7 +307,7 @@ class DecisionAboutItems(ReviewEndpoint, at="/api/review/{id}/decision"):
         "UPDATE",
         example={"itemIds": [11, 12], "decision": "keep", "reason": "Still in the team"},
         dry_run=True,
-        refuses_keys="a decision replaces the one before",
+        refuses_keys="a decision replaces the earlier one",
     )
     async def on_post(self, context: RequestContext, body: ItemsDecisionBody, id: int) -> DecidedItems:
         """Keep, shorten or revoke many assignments of a review, all of them or none.

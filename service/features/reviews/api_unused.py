@@ -35,7 +35,7 @@ S = TypeVar("S", bound=Schema)
 
 
 class UnusedQuery(PageQuery):
-    """How many days, today among them; the page is one of each list."""
+    """The number of days, including today; the page applies to each list."""
 
     days: Annotated[int, Meta(ge=1, le=MOST_DAYS, examples=[90])] = DAYS
 

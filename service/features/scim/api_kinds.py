@@ -142,7 +142,7 @@ class ScimKind:
             "INSERT",
             example=self.example,
             created=f"{BASE}/{self.schema.name}s/{{id}}",
-            refuses_keys="a name is unique: sent again, it is refused",
+            refuses_keys="names are unique: a repeated request is refused",
         )(on_post)
 
     def replaces(self, summary: str) -> Responder:

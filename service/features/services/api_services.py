@@ -90,7 +90,7 @@ class Services(RecordEndpoint[Changes], at="/api/service"):
         NewService,
         """Register another service.
 
-        Everything there is closed until resources are bound or opened.
+        Everything in the service is closed until resources are bound or opened.
         """,
         "system:service:create",
         example={"name": "orders", "description": "Orders and deliveries", "ignoreTrailingSlash": True},

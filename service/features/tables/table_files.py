@@ -52,7 +52,7 @@ def _cell(value: Any) -> str:
 
 
 UNCHANGED = "unchanged"
-NO_KEYS: Final = "sent again, an import finds its records by name and creates none twice"
+NO_KEYS: Final = "a repeated import finds its records by name and creates none twice"
 """The reason why imports refuse an ``Idempotency-Key``."""
 
 

@@ -37,7 +37,7 @@ class Takeovers(Endpoint[Owners], at="/api/user/{id}/takeovers"):
 
 class OwnerVerification(Endpoint[Owners], at="/api/user/{id}/owner/verification"):
     @needs("system:user:verify", name="verifyOwner", refuses=[NotFound])
-    @writes("confirm the owner of an account", "UPDATE", refuses_keys="sent again, it changes nothing more")
+    @writes("confirm the owner of an account", "UPDATE", refuses_keys="a repeated request changes nothing")
     async def on_post(self, context: RequestContext, id: int) -> TakeoverList:
         """Confirm that the owner of an account and the users who acted on it are different people.
 

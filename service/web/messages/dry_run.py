@@ -18,7 +18,7 @@ ImpactOf = Callable[[Caller, Callable[[Write], Awaitable[object]]], Awaitable[ob
 
 
 class DryRunQuery(Schema):
-    """Whether to save."""
+    """The choice of a dry run."""
 
     dry_run: Annotated[
         bool, Meta(description="Check everything, save nothing, and return the impact of the change.")
