@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import BadRequest, Refusal
-from service.web.content.multipart import FileBody
+from service.features.files.multipart import FileBody
 from service.web.messages.request import Request
 
 BOUNDARY = "x-y"

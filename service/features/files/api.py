@@ -13,10 +13,10 @@ from service.endpoints.record_endpoints import Endpoint
 from service.features.files import store as files
 from service.features.files.downloads import Downloads, file_tag
 from service.features.files.links import PublicLink, PublicLinks
+from service.features.files.multipart import AROUND, FileBody
 from service.features.files.store import File
 from service.features.files.uploads import Offer, Uploads
 from service.records.database.transactions import Database
-from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import ANY_TYPE, Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs, public, sends, takes_file, writes
