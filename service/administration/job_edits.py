@@ -45,13 +45,12 @@ async def job_edits(database: Database, settings: Settings) -> AsyncIterator[Job
 
     Raises ``Unavailable`` and ``PolicyError``.
     """
-    store = SessionStore(settings.redis, settings.auth)
-    revocations = Revocations(database, store)
-    try:
+    async with SessionStore(settings.redis, settings.auth) as store:
+        revocations = Revocations(database, store)
         await store.clock()
         live = LivePolicy(configured(settings), seals_of(settings.oplog), store.synchronized.now)
         await live.load(database)
-        yield JobEdits(database, live, revocations, store.synchronized)
-    finally:
-        await revocations.finish()
-        await store.close()
+        try:
+            yield JobEdits(database, live, revocations, store.synchronized)
+        finally:
+            await revocations.finish()

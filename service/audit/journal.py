@@ -5,8 +5,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from time import perf_counter
 from typing import Any, Final
@@ -205,15 +205,23 @@ class Journal:
 
 async def enter(settings: Settings, event: OperationEvent) -> None:
     """Write ``event`` to the operation log: through the session store, else directly."""
-    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-    store = SessionStore(settings.redis, settings.auth)
-    journal = Journal(settings.oplog, database, store.log, f"command:{secrets.token_hex(8)}")
-    journal.collector.operation(event)
-    try:
-        await journal.finish()
-    finally:
-        await store.close()
-        await database.close()
+    async with (
+        SessionStore(settings.redis, settings.auth) as store,
+        passing_journal(settings, store, "command") as journal,
+    ):
+        journal.collector.operation(event)
+
+
+@asynccontextmanager
+async def passing_journal(settings: Settings, store: SessionStore, worker: str) -> AsyncIterator[Journal]:
+    """Yield the journal of a command or job, which ``worker`` names, and then write its entries."""
+    async with Database(settings.database.url, pool_size=1, timeout=settings.database.timeout) as database:
+        journal = Journal(settings.oplog, database, store.log, f"{worker}:{secrets.token_hex(8)}")
+        try:
+            yield journal
+        finally:
+            if journal.collector.waiting:
+                await journal.finish()
 
 
 async def enter_changes(

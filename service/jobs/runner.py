@@ -89,16 +89,15 @@ class JobRunner:
 
     async def run(self, job: Job) -> Ended | None:
         """Run ``job`` if it is due; None if it is not. Raises Busy if it runs elsewhere, and Unavailable."""
-        database = self.open_database()
-        try:
-            async with database.transaction(within=job.within + _MARGIN) as holding:
-                if not await jobs.try_lock(holding, job.name):
-                    raise Busy
-                async with database.transaction() as connection:
-                    run = await jobs.claim(connection, job.name, self.worker)
-                return None if run is None else await self._run(database, job, run)
-        finally:
-            await database.close()
+        async with (
+            self.open_database() as database,
+            database.transaction(within=job.within + _MARGIN) as holding,
+        ):
+            if not await jobs.try_lock(holding, job.name):
+                raise Busy
+            async with database.transaction() as connection:
+                run = await jobs.claim(connection, job.name, self.worker)
+            return None if run is None else await self._run(database, job, run)
 
     async def _run(self, database: Database, job: Job, run: JobRun) -> Ended:
         begun = monotonic()

@@ -48,12 +48,11 @@ async def units_of_work(
 
     ``database`` needs two connections.
     """
-    store = SessionStore(settings.redis, settings.auth)
     live = LivePolicy(shipped, seals_of(settings.oplog))
-    changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)
-    revocations = Revocations(database, store)
-    try:
-        yield UnitsOfWork(database, changes, OperatorDelegation(live, database), revocations)
-    finally:
-        await revocations.finish()
-        await store.close()
+    async with SessionStore(settings.redis, settings.auth) as store:
+        changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)
+        revocations = Revocations(database, store)
+        try:
+            yield UnitsOfWork(database, changes, OperatorDelegation(live, database), revocations)
+        finally:
+            await revocations.finish()

@@ -20,7 +20,7 @@ from service.audit.chain.form import Chain
 from service.audit.chain.seals import sealed
 from service.audit.chain.writer import Writing
 from service.audit.entries import encode
-from service.features.audit_proof.verification import TamperedError, verify_again
+from service.features.audit_proof.verification import Anchors, TamperedError, verify_again
 from service.features.service_accounts.jobs import forget_keys, remind_of_keys
 from service.jobs.housekeeping import forget_bans
 from service.records.database.transactions import Database
@@ -223,7 +223,7 @@ async def test_an_older_day_that_only_the_session_store_knows_is_found_at_once(d
     await write_on(database, KEY, 11, 20)
     kept = await checkpoint(database, 12)
     with pytest.raises(TamperedError, match="operation_log 2026-11-12"):
-        await verify_again(database, Oplog(chain_key=KEY), TODAY, reported=[kept])
+        await verify_again(database, Oplog(chain_key=KEY), TODAY, anchors=Anchors([kept], {}, {}))
 
 
 @pytest.mark.parametrize("seal", [None, Chain()])
@@ -239,7 +239,7 @@ async def test_a_restore_that_is_claimed_without_the_key_accounts_for_nothing(
     async with database.transaction() as connection:
         await restore_epochs.add(connection, [claimed if seal is None else sealed(seal, claimed)])
     with pytest.raises(TamperedError, match="operation_log 2026-11-20"):
-        await verify_again(database, Oplog(chain_key=KEY), TODAY, reported=[kept])
+        await verify_again(database, Oplog(chain_key=KEY), TODAY, anchors=Anchors([kept], {}, {}))
     await execute(database, "UPDATE sys.timeline SET begin_time = '2026-11-20', seal = NULL WHERE number = 2")
     with pytest.raises(TamperedError, match="restore 2: its record was changed"):
         await verify_again(database, Oplog(chain_key=KEY), TODAY)
@@ -289,7 +289,7 @@ async def test_heads_of_another_database_in_the_session_store_are_a_fault_after_
     await write_on(database, KEY, 20)
     foreign = AnchoredCheckpoint("other", "operation_log", date(2026, 11, 20), Chain(KEY).key_id, 7, "aa")
     with pytest.raises(TamperedError, match="timeline other: 1 heads"):
-        await verify_again(database, Oplog(chain_key=KEY), TODAY, reported=[foreign])
+        await verify_again(database, Oplog(chain_key=KEY), TODAY, anchors=Anchors([foreign], {}, {}))
     assert await verified(database) == {"operation_log": (1, 1), "login_log": (0, 0)}
 
 

@@ -1,5 +1,6 @@
 """Checks of ``doctor``: verification of logs, and of past rights against their seals."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -60,13 +61,9 @@ async def history(installation: Installation) -> Finding:
     async with installation.records() as connection:
         names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
     anchored: dict[int, str] = {}
-    store = SessionStore(settings.redis, settings.auth)
-    try:
-        anchored = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
-    except Unavailable:
-        pass  # reported by the check of the session store
-    finally:
-        await store.close()
+    with suppress(Unavailable):  # reported by the check of the session store
+        async with SessionStore(settings.redis, settings.auth) as store:
+            anchored = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
     try:
         audit = await audit_history(installation.database, chains_of(settings.oplog), anchored, within=WITHIN)
     except Unavailable:

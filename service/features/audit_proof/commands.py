@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint, stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.seals import RevisionSeals
 from service.cli.lazy_commands import add_data
@@ -16,11 +15,15 @@ from service.cli.output import say
 from service.errors import Unavailable
 from service.features.audit_proof.days import Audit, Day
 from service.features.audit_proof.history import HistoryAudit, audit_history
-from service.features.audit_proof.history_seals import anchor_name
 from service.features.audit_proof.lineage import checkpoints_in
-from service.features.audit_proof.verification import RevisionAudit, anchored_revisions, audit_revisions
+from service.features.audit_proof.verification import (
+    Anchors,
+    RevisionAudit,
+    anchored_revisions,
+    anchors_of,
+    audit_revisions,
+)
 from service.kernel.feature import provided
-from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
 from service.records.database.transactions import Database
@@ -120,33 +123,20 @@ def _verify_evidence(options: Namespace, settings: Settings) -> None:
     say(f"{options.evidence} is as it was made")
 
 
-class _Kept(NamedTuple):
-    """Contents of the session store: heads of logs, hashes of revisions, and hashes of history seals."""
-
-    heads: list[AnchoredCheckpoint]
-    revisions: dict[int, str]
-    history: dict[int, str]
-
-
-async def _kept(settings: Settings, audit: Audit) -> _Kept:
+async def _kept(settings: Settings, audit: Audit) -> Anchors:
     """Return the contents of the session store; print a message if the store is unavailable."""
     async with audit.database.snapshot() as connection:
         names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
-    store = SessionStore(settings.redis, settings.auth)
     try:
-        key = store.revision_key
-        history = await key.checkpoints(map(anchor_name, names[-1:]))
-        return _Kept(stored_checkpoints(await store.log.heads()), await key.checkpoints(names), history)
+        return await anchors_of(settings, names)
     except Unavailable:
         say("the session store is out of reach: entries that were removed with their heads are not noticed")
-        return _Kept([], {}, {})
-    finally:
-        await store.close()
+        return Anchors([], {}, {})
 
 
 async def _verify(settings: Settings, given: Audit, seals: RevisionSeals, hashes: Mapping[int, str]) -> int:
     fault_count = 0
-    try:
+    async with given.database:
         kept = await _kept(settings, given)
         audit = replace(given, checkpoints=[*given.checkpoints, *kept.heads])
         hashes = {**hashes, **kept.revisions}
@@ -166,8 +156,6 @@ async def _verify(settings: Settings, given: Audit, seals: RevisionSeals, hashes
             fault_count += bool(log_day.faults)
         async with audit.database.transaction() as connection:
             aside = await chain.set_aside_count(connection)
-    finally:
-        await given.database.close()
     if aside:
         say(f"{aside} entries that the logs refused are in sys.log_set_aside")
     return fault_count

@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Final
 
-from service.audit.chain.checkpoints import stored_checkpoints
 from service.features.audit_proof.history_seals import anchor_name, chains_of, seal_history
-from service.features.audit_proof.verification import verify_again
+from service.features.audit_proof.verification import anchors_of, verify_again
 from service.jobs.runner import Job
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
@@ -53,16 +52,6 @@ async def _seal_history(database: Database, settings: Settings) -> str:
 
 async def _verify_logs(database: Database, settings: Settings) -> str:
     """Verify the logs, also against the session store; raises as ``verify_again``."""
-    async with SessionStore(settings.redis, settings.auth) as store:
-        async with database.snapshot() as connection:
-            names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
-        reported = stored_checkpoints(await store.log.heads())
-        revisions = await store.revision_key.checkpoints(names)
-        history = await store.revision_key.checkpoints(map(anchor_name, names[-1:]))
-    return await verify_again(
-        database,
-        settings.oplog,
-        reported=reported,
-        anchored_revisions=revisions,
-        anchored_history=history,
-    )
+    async with database.snapshot() as connection:
+        names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
+    return await verify_again(database, settings.oplog, anchors=await anchors_of(settings, names))

@@ -4,25 +4,25 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import structlog
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint
+from service.audit.chain.checkpoints import AnchoredCheckpoint, stored_checkpoints
 from service.audit.chain.form import Chain
 from service.audit.chain.seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of, seals_of
 from service.features.audit_proof.days import WITHIN, Audit
 from service.features.audit_proof.history import audit_history
-from service.features.audit_proof.history_seals import chains_of
+from service.features.audit_proof.history_seals import anchor_name, chains_of
 from service.features.audit_proof.walk import MOST_FAULTS
 from service.kernel.operator_error import OperatorError
+from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
 from service.records.logs import chain as log_chain
 from service.records.logs.inserts import TABLES, Log
 from service.records.published import policy_history, policy_revisions
 from service.records.published.policy_revisions import PolicyRevision
-from service.settings import Oplog
+from service.settings import Oplog, Settings
 
 
 def anchored_revisions(lines: Iterable[str]) -> dict[int, str]:
@@ -52,6 +52,22 @@ class RevisionAudit:
     faults: tuple[str, ...]
     fault_count: int
     notes: tuple[str, ...]
+
+
+class Anchors(NamedTuple):
+    """Contents of the session store: heads of logs, hashes of revisions, and hashes of history seals."""
+
+    heads: list[AnchoredCheckpoint]
+    revisions: dict[int, str]
+    history: dict[int, str]
+
+
+async def anchors_of(settings: Settings, restore_epochs: Sequence[str]) -> Anchors:
+    """Return the contents of the session store of ``settings``; raises ``Unavailable``."""
+    async with SessionStore(settings.redis, settings.auth) as store:
+        heads, key = stored_checkpoints(await store.log.heads()), store.revision_key
+        history = await key.checkpoints(map(anchor_name, restore_epochs[-1:]))
+        return Anchors(heads, await key.checkpoints(restore_epochs), history)
 
 
 class _Known(NamedTuple):
@@ -186,9 +202,7 @@ async def verify_again(
     settings: Oplog,
     today: date | None = None,
     *,
-    reported: Sequence[AnchoredCheckpoint] = (),
-    anchored_revisions: Mapping[int, str] = MappingProxyType({}),
-    anchored_history: Mapping[int, str] = MappingProxyType({}),
+    anchors: Anchors = Anchors([], {}, {}),  # noqa: B008 - nothing changes it
 ) -> str:
     """Verify the recent days of the logs, and one older day in turn; return the results as text.
 
@@ -199,14 +213,13 @@ async def verify_again(
     - the seals of all policy revisions, and the kept lines of recent ones and of older ones in turn
     - all past rights against their seals
 
-    ``reported`` are heads that were kept elsewhere, ``anchored_revisions`` and ``anchored_history`` hashes by
-    number. Chains and restores with a seal of a key that is no longer set are omitted if they are older than
-    the set keys. Records the time and the result of each log's verification. Raises TamperedError and
-    Unavailable.
+    ``anchors`` were kept elsewhere. Chains and restores with a seal of a key that is no longer set are
+    omitted if they are older than the set keys. Records the time and the result of each log's verification.
+    Raises TamperedError and Unavailable.
     """
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain(), *map(Chain, filter(None, [settings.chain_previous_key]))]
-    audit = Audit(database=database, keys=keys, checkpoints=reported, lenient=True)
+    audit = Audit(database=database, keys=keys, checkpoints=anchors.heads, lenient=True)
     lineage, outlines = await audit.survey()
     recent = today - LATEST
     older = sorted({day for outline in outlines for day in outline.present if day < recent})
@@ -224,8 +237,8 @@ async def verify_again(
     faulty["operation_log"] += len(lineage.faults)
     async with database.transaction() as connection:
         await log_chain.save_verification(connection, {log: (verified[log], faulty[log]) for log in TABLES})
-    revisions = await _verify_revisions(database, settings, anchored_revisions, today)
-    history = await audit_history(database, chains_of(settings), anchored_history)
+    revisions = await _verify_revisions(database, settings, anchors.revisions, today)
+    history = await audit_history(database, chains_of(settings), anchors.history)
     if days := [day for log in TABLES for day in tampered[log]]:
         _log.error("a log is not as it was written", event_type="security", days=days)
         named = ", ".join(days[:_MOST_NAMED])

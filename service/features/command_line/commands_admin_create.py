@@ -3,6 +3,7 @@
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from time import perf_counter
 
@@ -78,24 +79,22 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 async def _create(settings: Settings, user: UserValues, password: str, role_codes: Sequence[str]) -> int:
     live = LivePolicy(configured(settings), seals_of(settings.oplog))
-    passwords = Passwords(settings.password)
-    # One connection reads the policy while the other holds the lock of rights.
-    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
-    try:
+    with closing(Passwords(settings.password)) as passwords:
         password_hash = await passwords.hash(password)
-        async with database.transaction() as connection:
-            if not await is_seeded(connection):
-                raise UnpreparedError("The database has no roles yet: start the service once, then try again")
-            await role_rights.lock(connection)  # no role can be deleted until the commit
-            if live.invariants.about_roles:
-                await live.load(database)
-            roles = await user_list.role_ids(connection, role_codes)
-            if unknown := sorted(set(role_codes) - set(roles)):
-                raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
-            async with InvariantGuard(live).keeping(connection):
-                return await accounts.create(
-                    connection, password_hash, NewAccount(asdict(user)), list(roles.values())
-                )
-    finally:
-        passwords.close()
-        await database.close()
+    # One connection reads the policy while the other holds the lock of rights.
+    async with (
+        Database(settings.database.url, pool_size=2, timeout=settings.database.timeout) as database,
+        database.transaction() as connection,
+    ):
+        if not await is_seeded(connection):
+            raise UnpreparedError("The database has no roles yet: start the service once, then try again")
+        await role_rights.lock(connection)  # no role can be deleted until the commit
+        if live.invariants.about_roles:
+            await live.load(database)
+        roles = await user_list.role_ids(connection, role_codes)
+        if unknown := sorted(set(role_codes) - set(roles)):
+            raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
+        async with InvariantGuard(live).keeping(connection):
+            return await accounts.create(
+                connection, password_hash, NewAccount(asdict(user)), list(roles.values())
+            )

@@ -1,17 +1,16 @@
 """``portcullis admin reset-password`` and ``reset-factors``: restore a user's access."""
 
 import asyncio
-import secrets
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, closing, nullcontext
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
 from service.administration.change_log import user_target
 from service.audit.chain.seals import seals_of
-from service.audit.journal import Journal, enter
+from service.audit.journal import enter, passing_journal
 from service.authn.login_log import LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
@@ -151,29 +150,22 @@ async def _invariants(settings: Settings, database: Database) -> Keeping:
 
 @asynccontextmanager
 async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
-    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-    store = SessionStore(settings.redis, settings.auth)
-    log_database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-    journal = Journal(settings.oplog, log_database, store.log, f"admin:{secrets.token_hex(8)}")
-    passwords = Passwords(settings.password)
-    try:
-        yield Recovery(
-            database=database,
-            invariants=partial(_invariants, settings, database),
-            store=store,
-            passwords=passwords,
-            rules=PasswordRules(settings.password),
-            throttle=Throttle(settings.throttle, store.counters),
-            notices=notices_of(settings),
-            log=LoginLog(journal.collector.login),
-        )
-    finally:
-        passwords.close()
-        if journal.collector.waiting:
-            await journal.finish()
-        await log_database.close()
-        await store.close()
-        await database.close()
+    async with (
+        Database(settings.database.url, pool_size=1, timeout=settings.database.timeout) as database,
+        SessionStore(settings.redis, settings.auth) as store,
+        passing_journal(settings, store, "admin") as journal,
+    ):
+        with closing(Passwords(settings.password)) as passwords:
+            yield Recovery(
+                database=database,
+                invariants=partial(_invariants, settings, database),
+                store=store,
+                passwords=passwords,
+                rules=PasswordRules(settings.password),
+                throttle=Throttle(settings.throttle, store.counters),
+                notices=notices_of(settings),
+                log=LoginLog(journal.collector.login),
+            )
 
 
 COMMANDS: Final[Parts] = {

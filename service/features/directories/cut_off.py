@@ -1,12 +1,11 @@
 """``portcullis directory cut-off NAME``: disable a directory and end its sessions."""
 
 import asyncio
-import secrets
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from time import perf_counter
 
-from service.audit.journal import Journal, enter
+from service.audit.journal import enter, passing_journal
 from service.authn.login_log import LoginLog
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data
@@ -56,24 +55,18 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 async def _cut_off(settings: Settings, name: str, *, roles: bool) -> tuple[Directory, int]:
     begun = perf_counter()
-    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
-    logs = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-    store = SessionStore(settings.redis, settings.auth)
-    journal = Journal(settings.oplog, logs, store.log, f"directory:{secrets.token_hex(8)}")
     known = name in settings.oidc.names
-    try:
+    async with (
+        Database(settings.database.url, pool_size=2, timeout=settings.database.timeout) as database,
+        SessionStore(settings.redis, settings.auth) as store,
+        passing_journal(settings, store, "directory") as journal,
+    ):
         async with (
             units_of_work(settings, database, configured(settings)) as units,
             units.of_rights(Write(operator())) as unit,
         ):
             directory, sessions = await cut_off(unit, name, roles=roles, known=known)
         ended = await end_sessions_of(store, LoginLog(journal.collector.login), sessions)
-    finally:
-        if journal.collector.waiting:
-            await journal.finish()
-        await logs.close()
-        await store.close()
-        await database.close()
     facts = {"changes": unit.changes, "change_count": len(unit.changes)} if unit.changes else {}
     event = operator_event(
         "directory cut-off",

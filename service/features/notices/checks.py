@@ -22,13 +22,11 @@ async def mails(installation: Installation) -> Finding:
     if not settings.mail.url:
         return ok("off: mail.url is empty")
     hurried = replace(settings, mail=replace(settings.mail, timeout=_ANSWERS_WITHIN))
-    server = MailServer(hurried)
     try:
-        await server.try_sender()
+        async with MailServer(hurried) as server:
+            await server.try_sender()
     except MailFault as refused:
         return fault(f"the mail server can't be used: {refused.fault}", "see docs/guides/mail.md")
-    finally:
-        await server.close()
     async with installation.records() as connection:
         standing = await mail.standing(connection)
     if (troubled := _of_outbox(standing)) is not None:

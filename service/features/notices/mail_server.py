@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import idna
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected, SMTPTimeoutError
 
+from service.kernel.closable import Closable
 from service.kernel.value_rules import EMAIL
 from service.settings import Settings
 
@@ -45,7 +46,7 @@ class MailFault(Exception):  # noqa: N818 - it says what is wrong
         self.final: Final = final
 
 
-class MailServer:
+class MailServer(Closable):
     """The mail server of the settings, connected while mails are sent."""
 
     def __init__(self, settings: Settings) -> None:

@@ -71,7 +71,7 @@ _log = structlog.get_logger()
 
 async def send_test(settings: Settings, recipient: str) -> str:
     """Send a mail of the kind ``test`` at once, and return the answer of the server; raises ``MailFault``."""
-    server, address = MailServer(settings), deliverable(recipient)
+    address = deliverable(recipient)
     message_id = new_message_id(settings.mail)
     mail_of_now = WaitingMail(
         id=0,
@@ -85,11 +85,9 @@ async def send_test(settings: Settings, recipient: str) -> str:
         create_time=now(),
     )
     message = message_of(mail_of_now, address, settings.mail.from_, settings.server.public_url, None)
-    try:
+    async with MailServer(settings) as server:
         await server.begin(address)
         return await server.finish(message)
-    finally:
-        await server.close()
 
 
 class Sending:
@@ -136,16 +134,14 @@ class Sending:
         return f"{done['sent']} mails sent, {done['deferred']} deferred, {done['given_up']} given up"
 
     async def _send_due(self, database: Database) -> None:
-        server, begun = MailServer(self._settings), monotonic()
-        try:
+        begun = monotonic()
+        async with MailServer(self._settings) as server:
             while monotonic() - begun < _BEGIN_FOR:
                 async with database.transaction() as connection:
                     claimed = await mail.claim(connection, self._to_begin)
                 if claimed is None:
                     return
                 await self._send(database, server, claimed)
-        finally:
-            await server.close()
 
     async def _send(self, database: Database, server: MailServer, claimed: WaitingMail) -> None:
         """Send a mail completely, even if this run is stopped meanwhile; raises ``OperatorError``."""

@@ -22,14 +22,11 @@ async def close_ended(database: Database, settings: Settings) -> str:
         if not await openings.some_ended(connection):
             return "no public access has ended"
     shipped = configured(settings)
-    store = SessionStore(settings.redis, settings.auth)
-    live = LivePolicy(shipped, seals_of(settings.oplog), store.synchronized.now)
-    changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)
-    try:
+    async with SessionStore(settings.redis, settings.auth) as store:
+        live = LivePolicy(shipped, seals_of(settings.oplog), store.synchronized.now)
+        changes = PolicyChanges(database, live, shipped, lambda: shipped, store.revision_key.announce)
         await store.clock()
         await live.load(database)
         async with changes.begin(CAUSE) as change:
             count = await openings.delete_ended(change.connection, change.now)
-    finally:
-        await store.close()
     return f"{count} openings ended"

@@ -57,9 +57,8 @@ async def make(
     ``ProgramError``, ``KeysError`` and ``Unavailable``; then no file remains at ``path``.
     """
     keys = keys_of(settings) if passphrase is not None else {}
-    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
     objects = object_store(settings.objstore, settings.server.data / "files")
-    try:
+    async with Database(settings.database.url, pool_size=2, timeout=settings.database.timeout) as database:
         with ArchiveWriter(path) as archive:
             async with _objects_kept(database), database.snapshot(within=WITHIN) as connection:
                 snapshot = await backups.export_snapshot(connection)
@@ -91,8 +90,6 @@ async def make(
                 members=archive.members,
             )
             archive.finish(manifest, settings.oplog.chain_key)
-    finally:
-        await database.close()
     return manifest
 
 
@@ -168,10 +165,8 @@ async def _copy_content(objects: ObjectStore, member: MemberWriter, file: Stored
 
 
 async def _entries_under_way(settings: Settings) -> int | None:
-    store = SessionStore(settings.redis, settings.auth)
     try:
-        return (await store.log.counts()).under_way
+        async with SessionStore(settings.redis, settings.auth) as store:
+            return (await store.log.counts()).under_way
     except Unavailable:
         return None
-    finally:
-        await store.close()

@@ -86,11 +86,12 @@ async def restore(settings: Settings, archive: ArchiveReader, choices: Choices, 
     ``Unavailable``.
     """
     archive.verify()
-    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
-    store = SessionStore(settings.redis, settings.auth)
     objects = object_store(settings.objstore, settings.server.data / "files")
-    work = _Restore(settings, database, store, objects, archive, choices, origin)
-    try:
+    async with (
+        Database(settings.database.url, pool_size=2, timeout=settings.database.timeout) as database,
+        SessionStore(settings.redis, settings.auth) as store,
+    ):
+        work = _Restore(settings, database, store, objects, archive, choices, origin)
         async with database.transaction() as connection:
             await require_place(connection, archive.manifest)
         try:
@@ -101,9 +102,6 @@ async def restore(settings: Settings, archive: ArchiveReader, choices: Choices, 
                 await work.remove_files()
             raise
         return replace(restored, sessions=await _end_sessions(database, store, restored))
-    finally:
-        await store.close()
-        await database.close()
 
 
 async def require_place(connection: Connection, manifest: Manifest) -> None:

@@ -263,12 +263,10 @@ async def read_replica(installation: Installation) -> Finding:
         return ok("database.replica_url is not set")
     opened = Database(database.replica_url, pool_size=1, timeout=database.timeout, writes=False)
     try:
-        async with opened.snapshot() as connection:
+        async with opened, opened.snapshot() as connection:
             standby = await is_standby(connection)
     except Unavailable:
         return warning("it does not answer", "start it, or correct database.replica_url")
-    finally:
-        await opened.close()
     if not standby:
         return warning("it is no standby but a server that writes", "name a standby in database.replica_url")
     return ok("a standby that answers")

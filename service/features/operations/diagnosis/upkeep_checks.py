@@ -84,13 +84,12 @@ _MONTH: Final = timedelta(days=31)
 async def log_entries(installation: Installation) -> Finding:
     """Entries that were dropped or set aside are missing in the logs."""
     _ = installation.sessions
-    store = SessionStore(installation.settings.redis, installation.settings.auth)
+    settings = installation.settings
     try:
-        log_counts = await store.log.counts()
+        async with SessionStore(settings.redis, settings.auth) as store:
+            log_counts = await store.log.counts()
     except Unavailable:
         raise Unanswered("the session store does not answer in time") from None
-    finally:
-        await store.close()
     return _judged(log_counts)
 
 
