@@ -61,6 +61,17 @@ def test_all_cases_run_and_those_that_fail_are_reported_together() -> None:
     assert first.__notes__ == ["in the case even=True"]
 
 
+def test_a_case_that_is_skipped_hides_no_failure() -> None:
+    @with_each("number", [1, 2])
+    def check(number: int) -> None:
+        if number == 2:
+            pytest.skip("there is no 2")
+        assert not number
+
+    with pytest.RaisesGroup(AssertionError):
+        check()  # type: ignore[call-arg]
+
+
 @pytest.mark.anyio
 async def test_so_do_the_cases_of_a_coroutine() -> None:
     @with_each(("number", "square"), [(1, 1), (2, 5), (3, 9), (4, 17)])

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
+import pytest
+
 _Test = TypeVar("_Test", bound=Callable[..., Any])
 
 
@@ -58,7 +60,11 @@ def _awaiting(test: Callable[..., Any], rows: list[dict[str, Any]]) -> Callable[
 @contextmanager
 def _together() -> Iterator[list[Exception]]:
     failures: list[Exception] = []
-    yield failures
+    try:
+        yield failures
+    except pytest.skip.Exception:  # ends the cases, and hides no failure
+        if not failures:
+            raise
     if failures:
         raise ExceptionGroup("cases that failed", failures)
 
