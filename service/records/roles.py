@@ -167,7 +167,7 @@ _BUTTONS_BY_ROLE: Final = (
 )
 
 
-async def _counts(connection: AsyncConnection, statement: Select[tuple[int, int]]) -> dict[int, int]:
+async def _counts(connection: AsyncConnection, statement: Select[int, int]) -> dict[int, int]:
     """Return the numbers of a statement by id."""
     return {row[0]: row[1] for row in await connection.execute(statement)}
 
