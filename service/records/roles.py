@@ -169,7 +169,7 @@ _BUTTONS_BY_ROLE: Final = (
 
 async def _counts(connection: AsyncConnection, statement: Select[int, int]) -> dict[int, int]:
     """Return the numbers of a statement by id."""
-    return {row[0]: row[1] for row in await connection.execute(statement)}
+    return {role_id: count for role_id, count in (await connection.execute(statement)).tuples()}
 
 
 async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:
