@@ -219,6 +219,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert set.union(*called("PermissionDenied", "errors.PermissionDenied").values()) == {
         "features/access_requests/requests",  # about asking, and about each stage
+        "features/access_requests/self_approval",  # about the caller's own requests
         "features/reviews/reviews",  # about assignments of others, and closing
         "administration/delegation",
         "features/takeovers/owners",  # about confirming owners
