@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import structlog
@@ -42,31 +43,24 @@ _OF_ACCOUNT: Final = (ACCOUNT, SECOND_FACTOR)
 _log = structlog.get_logger(__name__)
 
 
+def _no_logins() -> Counter[str]:
+    return Counter(dict.fromkeys([SUCCESS, *(refusal.code for refusal in _REFUSALS)], 0))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LoginService:
     """Logs in as often as ``throttle`` allows, and records each attempt."""
 
-    def __init__(
-        self,
-        database: Database,
-        passwords: Passwords,
-        opening: SessionOpening,
-        throttle: Throttle,
-        log: LoginLog,
-        *,
-        initial: InitialPasswords,
-        notices: Notices,
-        closed: ClosedPasswords | None = None,
-    ) -> None:
-        self._database = database
-        self._passwords = passwords
-        self._initial = initial
-        self._opening = opening
-        self._throttle = throttle
-        self._entries = log
-        self._notices = notices
-        self._closed = closed
-        self.outcomes = Counter(dict.fromkeys([SUCCESS, *(refusal.code for refusal in _REFUSALS)], 0))
-        """The logins that were tried: those that succeeded, and the others by the code of the refusal."""
+    database: Database
+    passwords: Passwords
+    opening: SessionOpening
+    throttle: Throttle
+    log: LoginLog
+    initial: InitialPasswords
+    notices: Notices
+    closed: ClosedPasswords | None = None
+    outcomes: Counter[str] = field(init=False, default_factory=_no_logins)
+    """The logins that were tried: those that succeeded, and the others by the code of the refusal."""
 
     async def login(
         self, user_name: str, password: str, device: str | None, address: str, user_agent: str
@@ -77,15 +71,15 @@ class LoginService:
         """
         kind = device_from(user_agent) if device is None else device
         try:
-            attempt = await self._throttle.login(user_name, address, user_agent)
+            attempt = await self.throttle.login(user_name, address, user_agent)
             proof = PasswordProof(
-                self._database,
-                self._passwords,
-                self._initial,
+                self.database,
+                self.passwords,
+                self.initial,
                 user_name,
                 password,
                 favoured=attempt.favoured,
-                closed=self._closed,
+                closed=self.closed,
             )
             pair = await self._open(proof, Origin.of(device, address, user_agent))
         except Exception as error:
@@ -103,10 +97,10 @@ class LoginService:
         """
         known = None
         try:
-            await self._throttle.from_address(address)
+            await self.throttle.from_address(address)
             known = await begin()
             who = (known.user_name, address, user_agent)
-            attempt = await self._throttle.second_factor(*who, guessed=guessed)
+            attempt = await self.throttle.second_factor(*who, guessed=guessed)
             proof = await known.prove()
             pair = await self._open(proof, Origin.of(known.device, address, user_agent))
         except Exception as error:
@@ -122,10 +116,10 @@ class LoginService:
         """
         proof = None
         try:
-            await self._throttle.from_address(address)
+            await self.throttle.from_address(address)
             proof = await prove()
             who = (proof.user_name, address, user_agent)
-            attempt = await self._throttle.second_factor(*who, guessed=False)
+            attempt = await self.throttle.second_factor(*who, guessed=False)
             pair = await self._open(proof, Origin.of(device, address, user_agent))
         except Exception as error:
             await self._failed(error, proof.user_name if proof else None, device)
@@ -134,19 +128,19 @@ class LoginService:
 
     async def may_sign_in(self, address: str) -> None:
         """Count the beginning of a login in several steps; raises ``RateLimited`` and ``Unavailable``."""
-        await self._throttle.from_address(address)
+        await self.throttle.from_address(address)
 
     async def _open(self, proof: Proof, origin: Origin) -> TokenPair:
         """Return the tokens of a new session, once the user is notified of a login from a new device.
 
         If the notice fails, the session is ended again: its tokens were not handed out.
         """
-        pair = await self._opening.open(proof, origin)
+        pair = await self.opening.open(proof, origin)
         try:
-            await self._notices.of_login(self._database, pair.user_id, origin.address, origin.user_agent)
+            await self.notices.of_login(self.database, pair.user_id, origin.address, origin.user_agent)
         except Exception:
             with suppress(errors.Unavailable):
-                await self._opening.take_back(pair)
+                await self.opening.take_back(pair)
             raise
         return pair
 
@@ -165,10 +159,10 @@ class LoginService:
 
     def _enter_success(self, pair: TokenPair) -> None:
         user = (pair.user_id, pair.user_name)
-        self._entries.own("login", *user, pair.device)
+        self.log.own("login", *user, pair.device)
         for device in pair.ended:
             reason = "replaced" if device == pair.device else "max_devices"
-            self._entries.own("evict", *user, device, reason=reason)
+            self.log.own("evict", *user, device, reason=reason)
 
     async def _enter_failure(self, error: Exception, user_name: str | None, device: str | None) -> None:
         """Record the failure; with a name only if a user has it.
@@ -178,21 +172,21 @@ class LoginService:
         locked = False
         if user_name is not None and isinstance(error, errors.RateLimited) and error.limit in _OF_ACCOUNT:
             with suppress(errors.Unavailable):  # before it is known whether a user has the name
-                locked = await self._throttle.locks(error.limit, user_name)
+                locked = await self.throttle.locks(error.limit, user_name)
         known = None if user_name is None else await self._known(error, user_name)
         user_id, name = (known.user_id, known.user_name) if known else (None, None)
         kind = device if device in DERIVED else None
         if isinstance(error, errors.SecondFactorRequired):  # who never takes the next step may have stolen it
-            self._entries.own("login_begun", user_id, name, kind)
+            self.log.own("login_begun", user_id, name, kind)
             return
-        self._entries.own("login", user_id, name, kind, reason=reason_of(error), outcome="failure")
+        self.log.own("login", user_id, name, kind, reason=reason_of(error), outcome="failure")
         if known and locked and isinstance(error, errors.RateLimited):
-            self._entries.own("lockout", user_id, name, kind, reason=error.code, outcome="failure")
+            self.log.own("lockout", user_id, name, kind, reason=error.code, outcome="failure")
             _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
             if error.limit == SECOND_FACTOR:
                 with suppress(errors.Unavailable):
-                    async with self._database.transaction() as connection:
-                        await self._notices.tell(connection, known.user_id, "second_factor_blocked")
+                    async with self.database.transaction() as connection:
+                        await self.notices.tell(connection, known.user_id, "second_factor_blocked")
 
     async def _known(self, error: Exception, user_name: str) -> Credentials | None:
         """Return the account that the attempt was for; None for an unknown one, or if reading costs too much.
@@ -203,5 +197,5 @@ class LoginService:
         if by_address or isinstance(error, errors.Unavailable) or not isinstance(error, errors.Refusal):
             return None
         with suppress(errors.Unavailable):
-            return await accounts.credentials(self._database, user_name)
+            return await accounts.credentials(self.database, user_name)
         return None

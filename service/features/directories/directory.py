@@ -74,36 +74,28 @@ _WITHIN: Final = 60.0
 """Maximum seconds to end the assignments of all members."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Directories:
     """Stores the mappings and ceilings of directories, and applies their data to users.
 
-    ``now`` returns the session store's time in seconds. Changes of users are made within units that the
+    ``clock`` returns the session store's time in seconds. Changes of users are made within units that the
     caller has begun.
     """
 
-    def __init__(
-        self,
-        units: RightsUnits,
-        accounts: Accounts,
-        revocations: Revocations,
-        notices: Notices,
-        now: Callable[[], float],
-        *,
-        providers: Collection[str],
-        off: Collection[str] = (),
-    ) -> None:
-        """Create the object; ``providers`` are in the settings, ``off`` are kinds of disabled features."""
-        self._units = units
-        self._accounts = accounts
-        self._revocations = revocations
-        self._notices = notices
-        self._now = now
-        self._providers = frozenset(providers)
-        self._off = frozenset(off)
+    units: RightsUnits
+    accounts: Accounts
+    revocations: Revocations
+    notices: Notices
+    clock: Callable[[], float]
+    providers: Collection[str]
+    """The providers in the settings."""
+
+    off: Collection[str] = ()
+    """The kinds of disabled features."""
 
     def now(self) -> datetime:
         """Return the time by which assignments start and expire, rounded down to whole milliseconds."""
-        return whole_milliseconds(from_seconds(self._now()))
+        return whole_milliseconds(from_seconds(self.clock()))
 
     async def put(self, write: Write, name: str, values: DirectoryValues, match: Match) -> Saved[Directory]:
         """Create or replace a directory.
@@ -115,7 +107,7 @@ class Directories:
         - ``ValidationFailed``: the named field is invalid.
         - ``Conflict``: the client provisions for another directory.
         """
-        async with self._units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
+        async with self.units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
             before = await self._for_change(unit, name, match)
             await _require_known(unit.connection, values.ceiling)
             why = "The ceiling has permissions that you do not hold"
@@ -137,7 +129,7 @@ class Directories:
 
     async def delete(self, write: Write, name: str, match: Match) -> Saved[None]:
         """Delete a directory, and end its assignments; raises ``NotFound``, and as ``put``."""
-        async with self._units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
+        async with self.units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
             before = await self._for_change(unit, name, match)
             if before is None:
                 raise NotFound("There is no such directory")
@@ -146,19 +138,6 @@ class Directories:
             await directories.delete(unit.connection, name)
             unit.changes += field_changes(target_of(name), _shown(before), {})
         return Saved(None)
-
-    async def set_roles(
-        self,
-        unit: UnitOfWork,
-        source: str,
-        user_id: int,
-        groups: Collection[str],
-        *,
-        until: datetime | None,
-        strict: bool = True,
-    ) -> Outcome:
-        """Apply ``follow`` to one user; ``strict`` raises ``PermissionDenied`` instead of logging it."""
-        return (await self.follow(unit, source, {user_id: groups}, until=until, strict=strict))[user_id]
 
     async def follow(
         self,
@@ -299,13 +278,13 @@ class Directories:
         change_log.concerns(change_log.user_target(user.user_name))
         unit.check.directory = source
         if user.status == "disabled":
-            unit.follow_ups.append(partial(self._revocations.settle, target))
+            unit.follow_ups.append(partial(self.revocations.settle, target))
             unit.leaving.add(user_id)
             return user
         by = unit.caller.user_name
         leaving = Leaving(user_id, "Its author was disabled", self.now(), by, unit.changes)
         await ACCOUNT_LEAVES.tell(unit.connection, leaving)
-        return await self._accounts.change_status(unit, target, user, "disabled")
+        return await self.accounts.change_status(unit, target, user, "disabled")
 
     async def editing(
         self, unit: UnitOfWork, source: str, user_id: int, stored: Directory | None = None
@@ -390,21 +369,21 @@ class Directories:
                 name = change_log.user_target(names[user_id])
                 unit.changes += values_change(name, "roles", ended, given)
             facts: dict[str, Any] = {"givenRoles": [*given] or None, "takenRoles": [*ended] or None}
-            await self._notices.tell_each(unit.connection, user_ids, "roles_changed", "administrator", facts)
+            await self.notices.tell_each(unit.connection, user_ids, "roles_changed", "administrator", facts)
 
     def _require_name(self, name: str, values: DirectoryValues, before: Directory | None) -> None:
         """Raise ValidationFailed if a provisioning directory would share its name and roles with a provider.
 
         A directory that is older than the provider can still be disabled.
         """
-        if values.kind == "scim" and name in self._providers and (before is None or values.enabled):
+        if values.kind == "scim" and name in self.providers and (before is None or values.enabled):
             raise ValidationFailed(
                 ("source", "is the name of a provider: what provisions accounts has another one")
             )
 
     def _require_served(self, values: DirectoryValues) -> None:
         """Raise ValidationFailed for an enabled directory whose feature is off; the next start would fail."""
-        if values.enabled and values.kind in self._off:
+        if values.enabled and values.kind in self.off:
             fault = f"must be false: the feature {values.kind} is off, and nothing serves the directory"
             raise ValidationFailed(("enabled", fault))
 

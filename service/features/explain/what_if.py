@@ -71,14 +71,6 @@ def demand_changes(before: Policy, after: Policy) -> list[DemandChange]:
     return sorted(changes, key=attrgetter("object"))
 
 
-def if_resource_opened(
-    standing: Standing, name: str, without: Collection[str] = (), with_: Collection[str] = ()
-) -> Differences:
-    """Return the access gained and lost if other codes opened a resource, as in ``with_resource``."""
-    after = with_resource(standing.policy, name, without, with_)
-    return differences(standing, Standing(after, standing.codes, standing.users))
-
-
 def with_resource(
     policy: Policy,
     name: str,

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Final
@@ -61,31 +61,22 @@ async def first_of(content: Content) -> bytes:
     return bytes(head)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Incoming:
     """``head`` followed by ``content``, at most ``limit`` bytes; ``renew`` is called every ``every`` seconds.
 
     ``size`` and ``sha256`` are those of the bytes so far.
     """
 
-    def __init__(
-        self,
-        head: bytes,
-        content: Content,
-        *,
-        limit: int,
-        too_much: Exception,
-        renew: Callable[[], Awaitable[bool]],
-        every: float,
-    ) -> None:
-        self._head = head
-        self._content = content
-        self._limit = limit
-        self._too_much = too_much
-        self._renew = renew
-        self._every = every
-        self._renewed = monotonic()
-        self._hash = hashlib.sha256()
-        self.size = 0
+    head: bytes
+    content: Content
+    limit: int
+    too_much: Exception
+    renew: Callable[[], Awaitable[bool]]
+    every: float
+    size: int = field(init=False, default=0)
+    _renewed: float = field(init=False, default_factory=monotonic)
+    _hash: hashlib._Hash = field(init=False, default_factory=hashlib.sha256)
 
     @property
     def sha256(self) -> str:
@@ -99,8 +90,8 @@ class Incoming:
             yield piece
 
     async def _together(self) -> Content:
-        waiting = bytearray(self._take(self._head))
-        async for piece in self._content:
+        waiting = bytearray(self._take(self.head))
+        async for piece in self.content:
             waiting += self._take(piece)
             await self._stay()
             if len(waiting) >= _PIECE:
@@ -111,14 +102,14 @@ class Incoming:
 
     def _take(self, piece: bytes) -> bytes:
         self.size += len(piece)
-        if self.size > self._limit:
-            raise self._too_much
+        if self.size > self.limit:
+            raise self.too_much
         return piece
 
     async def _stay(self) -> None:
-        if monotonic() - self._renewed < self._every:
+        if monotonic() - self._renewed < self.every:
             return
-        if not await self._renew():
+        if not await self.renew():
             raise errors.Unavailable("The upload took too long between two of its parts")
         self._renewed = monotonic()
 

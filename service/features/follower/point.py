@@ -50,10 +50,6 @@ _MOST_MOVED: Final = 0.1  # seconds of change in the hub's time after which cach
 _ENDLESS: Final = float("inf")
 
 
-class StaleError(Exception):
-    """There is no lease, so an answer could be outdated."""
-
-
 class AtLeast(NamedTuple):
     """Minimum state for an answer: a policy revision, and the transaction of a write; 0 for any."""
 

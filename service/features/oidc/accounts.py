@@ -6,6 +6,7 @@ opens.
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
@@ -72,30 +73,20 @@ class Begun(Struct, frozen=True):
     session: str = ""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ProviderAccounts:
     """Finds, creates and links accounts for provider sign-ins.
 
-    ``roles_timeout`` is the lifetime in seconds of roles that the groups give.
+    ``roles_timeout`` is the lifetime of roles that the groups give.
     """
 
-    def __init__(
-        self,
-        roles_timeout: int,
-        *,
-        database: Database,
-        store: SessionStore,
-        units: RightsUnits,
-        directories: Directories,
-        notices: Notices,
-        people: People,
-    ) -> None:
-        self._roles_timeout = timedelta(seconds=roles_timeout)
-        self._database = database
-        self._store = store
-        self._units = units
-        self._directories = directories
-        self._notices = notices
-        self._people = people
+    roles_timeout: timedelta
+    database: Database
+    store: SessionStore
+    units: RightsUnits
+    directories: Directories
+    notices: Notices
+    people: People
 
     async def account(self, provider: Provider, known: Begun, identity: Identity) -> tuple[Credentials, str]:
         """Return the account of the sign-in and the name of the stored sign-in.
@@ -105,13 +96,13 @@ class ProviderAccounts:
         ``SignInFailed``.
         """
         place = (provider.name, provider.settings.issuer, identity.subject)
-        async with self._database.snapshot() as connection:
+        async with self.database.snapshot() as connection:
             origin, _ = await self._stored(connection, place, known)
         if origin is None or identity.groups is not None:
-            async with self._units.of_rights(Write(_nobody(provider.name))) as unit:
+            async with self.units.of_rights(Write(_nobody(provider.name))) as unit:
                 await self._settle(unit, provider, known, identity)
                 return await self._note(unit.connection, place, known, identity)
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             return await self._note(connection, place, known, identity)
 
     async def _stored(
@@ -142,8 +133,8 @@ class ProviderAccounts:
         if account is None:
             raise refused(name, "no account of a person")
         live = await self._live(known, origin.user_id)
-        now, sign_in = self._directories.now(), secrets.token_urlsafe(18)
-        await self._people.signed_in(connection, origin.user_id, origin.linked_by, now)
+        now, sign_in = self.directories.now(), secrets.token_urlsafe(18)
+        await self.people.signed_in(connection, origin.user_id, origin.linked_by, now)
         signed_in = SignedIn(
             user_id=origin.user_id,
             device=known.device,
@@ -162,7 +153,7 @@ class ProviderAccounts:
 
         A user who links an account or steps up must still have the session in which that was begun.
         """
-        session = (await self._store.sessions(str(user_id))).get(known.device)
+        session = (await self.store.sessions(str(user_id))).get(known.device)
         if known.purpose != "sign-in" and (session is None or name_of(session) != known.session):
             raise refused(known.provider, "a session that has ended")
         return "" if session is None else session.sign_in
@@ -177,7 +168,7 @@ class ProviderAccounts:
                 user_id = await self._made(unit, provider, identity)
             else:
                 await self._require_owner(unit.connection, known)
-            linked_by = await self._people.standing_behind(unit.connection, user_id, self._directories.now())
+            linked_by = await self.people.standing_behind(unit.connection, user_id, self.directories.now())
             if not await directories.add_origin(
                 unit.connection, *place, user_id, managed=False, linked_by=linked_by
             ):
@@ -185,13 +176,13 @@ class ProviderAccounts:
             if known.purpose == "link":
                 await self._tell_linked(unit, provider.name, user_id)
         if identity.groups is not None:
-            now = self._directories.now()
-            until = now + self._roles_timeout
+            now = self.directories.now()
+            until = now + self.roles_timeout
             await store.note_groups(unit.connection, place, identity.groups, now, until)
             if stored is not None:
                 # A user above the ceiling keeps the current roles and gets none from the groups.
                 groups = identity.groups
-                await self._directories.follow(unit, provider.name, {user_id: groups}, until=until, since=now)
+                await self.directories.follow(unit, provider.name, {user_id: groups}, until=until, since=now)
 
     async def _require_owner(self, connection: Connection, known: Begun) -> None:
         """Raise ``SignInFailed`` unless the linking user may still log in and has a live session.
@@ -207,7 +198,7 @@ class ProviderAccounts:
         user = await user_list.read(unit.connection, user_id)
         target = change_log.user_target(user.user_name)
         unit.changes += field_changes(target, {}, {"provider": name})
-        await self._notices.tell(unit.connection, user_id, "identity_linked", "self", {"name": name})
+        await self.notices.tell(unit.connection, user_id, "identity_linked", "self", {"name": name})
 
     async def _made(self, unit: UnitOfWork, provider: Provider, identity: Identity) -> int:
         """Create the account at a first sign-in; raise ``SignInFailed`` if the settings forbid it."""
@@ -248,12 +239,12 @@ class ProviderAccounts:
     async def _tell_taken(self, unit: UnitOfWork, facts: Mapping[str, str | None]) -> None:
         """Notify users who may hand accounts over: another account has the name sent by the provider."""
         stored = await code_holders.codes_like(unit.connection, [_HANDS_OVER])
-        holders = await code_holders.holders(unit.connection, stored, self._directories.now(), _ASKED)
+        holders = await code_holders.holders(unit.connection, stored, self.directories.now(), _ASKED)
         decider = BatchDecider(unit.check.policy)
         people = [
             user_id for user_id, codes in holders if decider.opens(ENDPOINT, _HANDOVER, HeldCodes(codes))
         ]
-        await self._notices.tell_each(
+        await self.notices.tell_each(
             unit.connection, people[:_MOST_TOLD], "name_taken", "administrator", facts
         )
 

@@ -1,6 +1,7 @@
 """The providers of a worker, with sign-in and logout; closes their connections at its end."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from service.administration.delegation import Delegation, SignInDelegation
@@ -48,14 +49,14 @@ class Providers(Part):
         )
         self.logout = ProviderLogout(providers, database, stores.sessions, container.trail.logins)
         self.sign_in = ProviderSignIn(
-            settings.oidc,
-            providers,
+            settings=settings.oidc,
+            providers=providers,
             database=database,
             store=stores.sessions,
             logins=sign_in.logins,
             delegation=Delegation(live, instant),
             accounts=ProviderAccounts(
-                settings.oidc.roles_timeout,
+                roles_timeout=timedelta(seconds=settings.oidc.roles_timeout),
                 database=database,
                 store=stores.sessions,
                 units=RightsUnits(database, SignInDelegation(live, instant), sign_in.revocations),

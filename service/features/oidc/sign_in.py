@@ -106,35 +106,23 @@ class ProviderProof:
         """See ``Proof``: there is nothing to renew."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ProviderSignIn:
     """Sign-in with the ``providers`` of the settings; an unknown provider raises ``NotFound``."""
 
-    def __init__(
-        self,
-        settings: Oidc,
-        providers: Mapping[str, Provider],
-        *,
-        database: Database,
-        store: SessionStore,
-        logins: LoginService,
-        delegation: Delegation,
-        accounts: ProviderAccounts,
-        console: bool,
-    ) -> None:
-        """``console``: whether the console is served."""
-        self._settings = settings
-        self._providers = providers
-        self._database = database
-        self._store = store
-        self._kept = store.challenges
-        self._logins = logins
-        self._delegation = delegation
-        self._accounts = accounts
-        self._console = console
+    settings: Oidc
+    providers: Mapping[str, Provider]
+    database: Database
+    store: SessionStore
+    logins: LoginService
+    delegation: Delegation
+    accounts: ProviderAccounts
+    console: bool
+    """True if the console is served."""
 
     def names(self) -> list[tuple[str, str]]:
         """Return the names and titles of the providers, in their order."""
-        return [(name, each.settings.title or name) for name, each in self._providers.items()]
+        return [(name, each.settings.title or name) for name, each in self.providers.items()]
 
     async def begin(
         self,
@@ -170,7 +158,7 @@ class ProviderSignIn:
             faults.append(("challenge", "must be that of a verifier (S256)"))
         if faults:
             raise ValidationFailed(*faults)
-        await self._logins.may_sign_in(address)
+        await self.logins.may_sign_in(address)
         state, binding = secrets.token_urlsafe(32), secrets.token_urlsafe(32) if in_cookies else ""
         begun = Begun(
             name,
@@ -188,7 +176,7 @@ class ProviderSignIn:
         url = await provider.authorization_url(
             state=state, nonce=begun.nonce, verifier=begun.verifier, acr=acr, max_age=begun.max_age
         )
-        await self._kept.keep(_name(name, "state", state), json.encode(begun), BEGUN_LIFE)
+        await self.store.challenges.keep(_name(name, "state", state), json.encode(begun), BEGUN_LIFE)
         return Beginning(url, binding)
 
     async def returned(
@@ -229,7 +217,9 @@ class ProviderSignIn:
                 return Returned(self._second_step(known.next, str(demand.extra["challenge"])))
             return Returned(known.next, pair)
         issued = secrets.token_urlsafe(32)
-        await self._kept.keep(_name("", "code", issued), json.encode(_Confirmed(known, identity)), CODE_LIFE)
+        await self.store.challenges.keep(
+            _name("", "code", issued), json.encode(_Confirmed(known, identity)), CODE_LIFE
+        )
         return Returned(_with(known.next, code=issued))
 
     async def redeem(self, code: str, verifier: str, address: str, user_agent: str) -> TokenPair:
@@ -237,7 +227,7 @@ class ProviderSignIn:
 
         Raises ``SignInFailed``, and what ``LoginService.by_provider`` raises.
         """
-        await self._logins.may_sign_in(address)
+        await self.logins.may_sign_in(address)
         facts = await self._spend(_name("", "code", code))
         if facts is None:
             raise refused("", "an unknown code")
@@ -255,18 +245,18 @@ class ProviderSignIn:
         if caller.key_id is not None:
             raise Conflict("An API key has no session", rule="kind_of_account")
         if purpose == "link":
-            async with self._database.transaction() as connection:
-                check = await self._delegation.check(connection, caller)
+            async with self.database.transaction() as connection:
+                check = await self.delegation.check(connection, caller)
                 has_one = await factors.has_any(connection, caller.user_id)
                 act: Act = "change-factors" if has_one else "enrol-first-factor"
                 await check.require_act(connection, oneself(caller), act)
-        session = (await self._store.sessions(caller.login_id)).get(caller.device)
+        session = (await self.store.sessions(caller.login_id)).get(caller.device)
         if session is None or round(1000 * session.login_time) > round(1000 * caller.issued_at):
             raise RefreshRequired
         return name_of(session)
 
     async def close(self) -> None:
-        for provider in self._providers.values():
+        for provider in self.providers.values():
             await provider.close()
 
     async def _identity(
@@ -284,28 +274,28 @@ class ProviderSignIn:
 
         async def prove() -> ProviderProof:
             provider = self._provider(known.provider)
-            stored, sign_in = await self._accounts.account(provider, known, confirmed.identity)
-            return ProviderProof(self._database, stored, confirmed.identity, sign_in)
+            stored, sign_in = await self.accounts.account(provider, known, confirmed.identity)
+            return ProviderProof(self.database, stored, confirmed.identity, sign_in)
 
-        return await self._logins.by_proof(prove, known.device, address, user_agent)
+        return await self.logins.by_proof(prove, known.device, address, user_agent)
 
     async def _spend(self, name: str) -> bytes | None:
         """Return the value kept under a name and delete it; None if it is unknown or used."""
-        facts = await self._kept.answered(name)
-        return facts if facts is not None and await self._kept.spend(name) else None
+        facts = await self.store.challenges.answered(name)
+        return facts if facts is not None and await self.store.challenges.spend(name) else None
 
     def _second_step(self, next_: str, challenge: str) -> str:
         """Return the console page for the second step of a sign-in with cookies.
 
         Without the console, the page that the sign-in leads to gets the challenge.
         """
-        if not self._console:
+        if not self.console:
             return _with(next_, error=SecondFactorRequired.code, challenge=challenge)
         further = {} if next_ == _CONSOLE else {"next": next_}
         return f"{_CONSOLE}#/sign-in?{urlencode({'challenge': challenge, **further})}"
 
     def _provider(self, name: str) -> Provider:
-        if (provider := self._providers.get(name)) is None:
+        if (provider := self.providers.get(name)) is None:
             raise NotFound("There is no such provider")
         return provider
 
@@ -315,7 +305,7 @@ class ProviderSignIn:
         if _OWN_PATH.fullmatch(next_):
             return True
         foreign = _FOREIGN.fullmatch(next_)
-        return foreign is not None and foreign[1].lower() in self._settings.next_origins
+        return foreign is not None and foreign[1].lower() in self.settings.next_origins
 
 
 def _digest(text: str) -> str:

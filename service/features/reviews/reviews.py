@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -52,30 +53,26 @@ _DECISION: Final = (
 _CLOSE_WITHIN: Final = 5.0  # seconds that a request spends on closing; the job continues
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reviews:
     """Reviews of assignments. ``now`` is the session store's time, in seconds since the epoch.
 
     All raise ``NotFound``, and what ``UnitsOfWork`` raises.
     """
 
-    def __init__(
-        self,
-        units: UnitsOfWork,
-        live: LivePolicy,
-        notices: Notices,
-        closing: Closing,
-        now: Callable[[], float],
-    ) -> None:
-        self._people = People(live.takeover_days)
-        self._units = units
-        self._live = live
-        self._notices = notices
-        self._closing = closing
-        self._now = now
+    units: UnitsOfWork
+    live: LivePolicy
+    notices: Notices
+    closing: Closing
+    clock: Callable[[], float]
+
+    @property
+    def _people(self) -> People:
+        return People(self.live.takeover_days)
 
     def now(self) -> datetime:
         """Return the instant by which reviews begin and end."""
-        return from_seconds(self._now())
+        return from_seconds(self.clock())
 
     async def start(self, write: Write, given: Mapping[str, Any]) -> Saved[tuple[Review, Progress]]:
         """Begin a review of the current assignments of a scope; a dry run returns their number.
@@ -86,10 +83,10 @@ class Reviews:
         publishes a policy line for that code.
         """
         try:
-            return await self._started(self._units.of_rights(write, within=_WITHIN, pace="bulk"), given)
+            return await self._started(self.units.of_rights(write, within=_WITHIN, pace="bulk"), given)
         except PublishingRequiredError:
             # The first review with a reviewer code publishes a line.
-            begun = self._units.publishing(
+            begun = self.units.publishing(
                 write, f"review begun with reviewers of {given['reviewers']['code']}"
             )
             return await self._started(begun, given)
@@ -99,7 +96,7 @@ class Reviews:
     ) -> Saved[tuple[Review, Progress]]:
         async with begun as unit:
             unit.check.require_session("review")
-            now, policy = self.now(), self._live.current
+            now, policy = self.now(), self.live.current
             if fault := SHORT_LINE(given["title"]):
                 raise ValidationFailed(("title", fault))
             if given["deadline"] <= now:
@@ -112,7 +109,7 @@ class Reviews:
                 unit.require_publishing()
                 await require_known(unit.connection, REVIEW)
             undecidable = partial(reviewers.undecidable, unit.connection, policy, self._people, now)
-            known = self._live.invariants
+            known = self.live.invariants
             drawn = await draw(
                 unit.connection, policy, known, given["scope"], undecidable=undecidable, at=now
             )
@@ -149,7 +146,7 @@ class Reviews:
         denying layer, and ``ValidationFailed``. Raises ``Conflict`` if the review is over, the item is
         settled, a directory gives the assignment, or the assignment can't be ended.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             review, now = await self._open(unit, review_id, visible)
             decided = await self._decided(unit, review, item_id, given, now)
             (saved,) = await self._save(unit, review, [decided], now)
@@ -171,7 +168,7 @@ class Reviews:
             raise ValidationFailed(("itemIds", "Give each item once"))
         faults: list[RowFault] = []
         decided: list[Item] = []
-        async with self._units.of_rights(write, within=_WITHIN) as unit:
+        async with self.units.of_rights(write, within=_WITHIN) as unit:
             review, now = await self._open(unit, review_id, visible)
             for row, item_id in enumerate(item_ids, 1):
                 try:
@@ -235,7 +232,7 @@ class Reviews:
         if review.apply != "at_once":
             return [*decided]
         entry = decided[0].decision_entry
-        settled = await settling.settle(unit.connection, self._notices, decided, now, entry)
+        settled = await settling.settle(unit.connection, self.notices, decided, now, entry)
         unit.refreshing |= settled.users
         unit.changes += settled.changes
         return [settling.with_decision(item, settled.items[item.id]) for item in decided]
@@ -262,7 +259,7 @@ class Reviews:
         A job completes closings that take longer than some seconds. Raises ``Conflict`` if the review is
         over.
         """
-        async with self._units.of_rights(write) as unit:
+        async with self.units.of_rights(write) as unit:
             unit.check.require_session("review")
             change_log.concerns(settling.target(review_id))
             review = await reviews.read(unit.connection, review_id, visible, for_update=True)
@@ -275,7 +272,7 @@ class Reviews:
             await reviews.begin_closing(unit.connection, review_id, self.now(), by=unit.caller.user_name)
             unit.changes += _told(review_id, f"closed by {unit.caller.user_name} ({decision.id})")
         if write.dry_run is None:
-            await self._closing.run(review_id, within=_CLOSE_WITHIN)
+            await self.closing.run(review_id, within=_CLOSE_WITHIN)
         return Saved(review)
 
 

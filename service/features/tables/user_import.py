@@ -11,13 +11,11 @@ from typing import Final
 from service.administration import change_log
 from service.administration import user_edits as account_edits
 from service.administration.change_log import check_values
-from service.administration.delegation import Delegation
 from service.administration.lasting import FOR_GOOD
 from service.administration.role_demands import NOT_PLAIN
 from service.administration.user_edits import AccountValues, AddressChanged, Edit, created_by
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
-from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied
 from service.features.bulk_acts.many_rows import RowFaults, once_each
 from service.features.tables.table_import import TableImport, TableRow, Work
@@ -27,7 +25,7 @@ from service.kernel.notify import Notices
 from service.kernel.text import name_key
 from service.records import accounts, user_list
 from service.records.accounts import TAKEN, NewRow
-from service.records.database.transactions import Connection, Database
+from service.records.database.transactions import Connection
 from service.records.user_list import Directory, User, UserValues
 
 _RANDOM_BYTES = 32
@@ -36,6 +34,7 @@ Hashes = Mapping[int | None, str]
 """The password hash of each row, by row number; under None a hash of no known password."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class UserImport(TableImport[Hashes | None, list[Edit]]):
     """Imports users, identified by name.
 
@@ -43,29 +42,17 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
     enabled.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        delegation: Delegation,
-        revocations: Revocations,
-        passwords: Passwords,
-        rules: PasswordRules,
-        *,
-        address_changed: AddressChanged,
-        notices: Notices,
-    ) -> None:
-        super().__init__(database, delegation, revocations)
-        self._passwords = passwords
-        self._rules = rules
-        self._address_changed = address_changed
-        self._notices = notices
+    passwords: Passwords
+    rules: PasswordRules
+    address_changed: AddressChanged
+    notices: Notices
 
     async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> Hashes | None:
         """Return the hashes, if all rows are valid by themselves; None for a dry run."""
         faults = RowFaults()
         async with self.database.snapshot() as connection:
             users = await self._wanted(connection, rows, faults, caller.service)
-        await asyncio.to_thread(check_passwords, users, self._rules, faults)
+        await asyncio.to_thread(check_passwords, users, self.rules, faults)
         faults.require_none()
         return None if dry_run else await self._hashes(users)
 
@@ -76,10 +63,10 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         edits: list[Edit] = []
         for user in users:
             if user.before is not None and user.changes:
-                await _edit(work, user, user.before, edits, self._notices)
+                await _edit(work, user, user.before, edits, self.notices)
                 if edits and edits[-1].after.id == user.before.id:
                     by = work.check.acting_id
-                    await self._address_changed(work.connection, user.before, edits[-1].after, by)
+                    await self.address_changed(work.connection, user.before, edits[-1].after, by)
             elif user.before is not None:
                 work.tell(user.given, "unchanged")
         return edits
@@ -111,7 +98,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         if any(user.before is None and user.is_person and user.given.password is None for user in users):
             # A random password that is discarded; sharing its hash reveals only that these users have none.
             passwords[None] = secrets.token_urlsafe(_RANDOM_BYTES)
-        hashes = await self._passwords.hash_all(list(passwords.values()))
+        hashes = await self.passwords.hash_all(list(passwords.values()))
         return dict(zip(passwords, hashes, strict=True))
 
 

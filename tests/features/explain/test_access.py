@@ -24,7 +24,7 @@ from service.features.explain.access import open_requests, what, who, who_may
 from service.features.explain.api_what_if import WhatIfQuery, what_if_answer
 from service.features.explain.api_who_may import openings_answer
 from service.features.explain.matrix import Matrix, as_csv, as_document
-from service.features.explain.what_if import if_resource_opened, if_role_gave, if_user_had
+from service.features.explain.what_if import if_role_gave, if_user_had, with_resource
 from service.kernel.assurance import words_of
 from service.kernel.codes import HeldCodes
 from service.kernel.request_objects import PublishedRule, Stage
@@ -318,7 +318,8 @@ def test_other_codes_of_a_resource_change_what_its_registration_with_them_change
 
     before, after = standing(bound), standing(sorted({*(bound or ()), *with_} - {*without}))
 
-    asked = if_resource_opened(before, name, without, with_)
+    opened = with_resource(before.policy, name, without, with_)
+    asked = differences(before, Standing(opened, before.codes, before.users))
 
     expected = differences(before, after)
     assert (asked.gains, asked.loses) == (expected.gains, expected.loses)
@@ -354,7 +355,7 @@ def test_another_demand_of_a_resource_is_told_by_the_words_before_and_after() ->
 def test_a_resource_with_the_requests_of_another_is_refused() -> None:
     standing = Standing(SHIPPED.policy(derive([BoundResource("GET", "/api/x/{id}", [])]), {}, 1), {}, {})
     with pytest.raises(ValidationFailed) as refused:
-        if_resource_opened(standing, "GET /api/x/{name}", with_=["x:one"])
+        with_resource(standing.policy, "GET /api/x/{name}", with_=["x:one"])
     assert refused.value.extra["errors"][0]["field"] == "resource"
 
 

@@ -86,9 +86,9 @@ async def set_roles(
 ) -> Outcome:
     async with unit_of(house) as (directories, unit):
         await known(unit.connection, user, source)
-        return await directories.set_roles(
-            unit, source, user.user_id, groups, until=SOON if source == "entra" else None, strict=strict
-        )
+        until = SOON if source == "entra" else None
+        outcomes = await directories.follow(unit, source, {user.user_id: groups}, until=until, strict=strict)
+        return outcomes[user.user_id]
 
 
 async def roles_of(house: Inside, user: Member) -> list[tuple[str, str, str | None]]:
