@@ -1,7 +1,5 @@
 """Metrics and reports of a worker about itself and its installation, and the jobs that it may run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from service.administration.jobs import all_jobs, runner_of

@@ -5,8 +5,6 @@ and its explanation. simpleeval walks the tree of the matcher anew for each line
 compiled once.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Callers who meet one condition and not another one: the smallest of all possible callers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Final

@@ -76,7 +76,7 @@ class Incoming:
     every: float
     size: int = field(init=False, default=0)
     _renewed: float = field(init=False, default_factory=monotonic)
-    _hash: hashlib._Hash = field(init=False, default_factory=hashlib.sha256)
+    _hash: "hashlib._Hash" = field(init=False, default_factory=hashlib.sha256)
 
     @property
     def sha256(self) -> str:

@@ -1,7 +1,5 @@
 """Changes of each policy revision: ``/api/policy/revisions``, ``diff``."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from typing import Annotated, TypeAlias

@@ -1,7 +1,5 @@
 """``portcullis policy unused``: unused rights, and smaller roles that would have sufficed."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The task in which an application answers the requests of one connection, one after the other."""
 
-from __future__ import annotations
-
 import asyncio
 from contextvars import copy_context
 from typing import Any

@@ -1,7 +1,5 @@
 """One request and its answer, on the side of the server."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any, Final, Protocol

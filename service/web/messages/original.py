@@ -4,8 +4,6 @@ Whatever header a header profile did not name could be the client's, so nothing 
 stands in for another. Values come from the raw list of headers: joined duplicates could look like one value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

@@ -4,8 +4,6 @@ Requests that the HTTP server rejects (malformed request lines or headers) pass 
 the scope. They are answered and logged like any other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from http import HTTPStatus

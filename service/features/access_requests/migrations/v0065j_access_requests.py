@@ -1,7 +1,5 @@
 """Requests for roles: the rules, which have lines of the policy, the requests, and the decisions."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065j"

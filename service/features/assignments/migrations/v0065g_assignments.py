@@ -1,7 +1,5 @@
 """Assignments of roles with a beginning, an end and a reason, and those that have ended."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065g"

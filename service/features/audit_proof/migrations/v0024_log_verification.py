@@ -1,7 +1,5 @@
 """When each log was last verified, and with what result."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0024"

@@ -1,7 +1,5 @@
 """Seals of policy revisions, intents of requests, and an index of log entries that changed rights."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065i"

@@ -1,7 +1,5 @@
 """Directories that hand out roles, the accounts that they know, and the sessions of their sign-ins."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065l"

@@ -1,7 +1,5 @@
 """The state of the audit export."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0025"

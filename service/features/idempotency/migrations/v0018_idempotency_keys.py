@@ -1,7 +1,5 @@
 """Answers to creating requests, kept under their idempotency keys."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0018"

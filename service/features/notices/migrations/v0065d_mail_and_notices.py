@@ -1,7 +1,5 @@
 """Mails that wait to be sent, notices to users, and the devices from which they have logged in."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065d"

@@ -1,7 +1,5 @@
 """What each revision of the policy added and removed, who published it, and by which request."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0013"

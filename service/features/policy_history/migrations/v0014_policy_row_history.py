@@ -1,7 +1,5 @@
 """The rows from which each revision of the policy was derived, so that one can be restored."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0014"

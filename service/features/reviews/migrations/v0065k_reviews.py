@@ -1,7 +1,5 @@
 """Reviews of assignments, their decisions, and sign-offs of policy revisions."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065k"

@@ -1,7 +1,5 @@
 """Users and groups that directories provision by SCIM."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065m"

@@ -1,7 +1,5 @@
 """Second factors of users, and their recovery codes."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065c"

@@ -1,7 +1,5 @@
 """Accounts of services, and their API keys."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0016"

@@ -1,7 +1,5 @@
 """Resources of other services, and what is open there."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0017"

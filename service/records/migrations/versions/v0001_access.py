@@ -1,7 +1,5 @@
 """Users, roles, menus, resources, and what joins them."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0001"

@@ -1,7 +1,5 @@
 """The published policy and its revisions, and uploaded files."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0002"

@@ -1,7 +1,5 @@
 """Operation and login logs, partitioned by the time of the event."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0003"

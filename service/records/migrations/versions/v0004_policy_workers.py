@@ -1,7 +1,5 @@
 """Which revision of the policy each worker decides by."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0004"

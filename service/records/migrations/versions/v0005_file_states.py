@@ -1,7 +1,5 @@
 """Files on their way in or out, and the part of the object store that belongs to this database."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0005"

@@ -1,7 +1,5 @@
 """Entries of a day chained by hash, the heads of the chains, and entries that no log takes."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0006"

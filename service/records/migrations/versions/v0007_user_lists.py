@@ -1,7 +1,5 @@
 """Lists of users that are read by index: a key for each sort, and one index for all parts of texts."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0007"

@@ -1,7 +1,5 @@
 """Indexes by which the logs are read: each filter in the order of time."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0008"

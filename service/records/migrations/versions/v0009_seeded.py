@@ -1,7 +1,5 @@
 """What the service has seeded: a newer version brings what is new, and never again what was deleted."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0009"

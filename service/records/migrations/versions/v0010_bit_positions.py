@@ -1,7 +1,5 @@
 """Bit positions that wait until they can be given again, and the lives of access tokens."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0010"

@@ -1,7 +1,5 @@
 """Bans of users, which the session store only repeats."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0011"

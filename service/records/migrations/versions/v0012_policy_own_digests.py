@@ -1,7 +1,5 @@
 """By which own part of the policy each worker decides."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0012"

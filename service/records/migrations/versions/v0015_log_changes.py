@@ -1,7 +1,5 @@
 """Which records a call was about, and what it changed."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0015"

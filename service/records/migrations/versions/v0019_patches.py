@@ -4,8 +4,6 @@ A resource that narrows who may replace a record would otherwise leave the new w
 endpoint layer alone.
 """
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0019"

@@ -1,7 +1,5 @@
 """Names the timeline of the database, which tokens carry, so that a restore can end them all."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0020"

@@ -1,7 +1,5 @@
 """Which versions of the program can work with the schema; 0.2.0 does not look, and refuses to start on it."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0021"

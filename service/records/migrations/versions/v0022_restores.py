@@ -1,7 +1,5 @@
 """Keeps with a timeline which restore has begun it, and where the chains of the logs ended in its backup."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0022"

@@ -1,7 +1,5 @@
 """The jobs of the scheduler, and their runs."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0023"

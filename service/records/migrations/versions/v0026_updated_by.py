@@ -1,7 +1,5 @@
 """Who has made or last edited a record."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0026"

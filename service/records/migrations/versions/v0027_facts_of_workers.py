@@ -1,7 +1,5 @@
 """What each worker says of its node, and when backups were made."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0027"

@@ -1,7 +1,5 @@
 """The trace of the request that an entry of a log is about."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0028"

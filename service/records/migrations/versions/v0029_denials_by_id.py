@@ -1,7 +1,5 @@
 """Denials of the operation log are found by the id of their decision."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0029"

@@ -1,7 +1,5 @@
 """Which entries of the operation log are previews, and how many refused reads one stands for."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0030"

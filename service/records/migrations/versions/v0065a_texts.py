@@ -1,7 +1,5 @@
 """One fold for texts that are searched, and one spelling of internationalised domains."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Accounts: passwords, last logins, addresses, links that owners are sent, and who controls which account."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065b"

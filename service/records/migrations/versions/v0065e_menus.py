@@ -1,7 +1,5 @@
 """What front ends need of menus."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065e"

@@ -1,7 +1,5 @@
 """Demands of resources on authentication, and public access with an end."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065f"

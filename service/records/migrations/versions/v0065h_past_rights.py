@@ -1,7 +1,5 @@
 """Past rights: the codes that each role gave, the codes that users needed, and seals of both."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065h"

@@ -1,7 +1,5 @@
 """The last transaction that has changed each user, role and API key, for followers."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0065n"

@@ -1,7 +1,5 @@
 """The least version that migrations need, beside the one that rows need."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "v0066"
