@@ -143,8 +143,8 @@ async def test_pages_hold_what_is_asked_for(asked: Inside) -> None:
     second = await asked.data("GET", "/api/policy/what?roleCode=auditor&kind=request&size=7&page=2")
     roles = await asked.data("GET", "/api/policy/who?method=GET&path=/api/user/7&size=1&page=2")
 
-    matrix = await asked.data("GET", "/api/policy/matrix?object=role/list&roleCode=auditor,nobody")
-    matrix_of_all = await asked.data("GET", "/api/policy/matrix?object=role/list")
+    matrix = await asked.data("GET", "/api/policy/matrix?object=/api/role/list&roleCode=auditor,nobody")
+    matrix_of_all = await asked.data("GET", "/api/policy/matrix?object=/api/role/list")
 
     assert second["items"] == whole[7:14]
     (shown,), (known,) = matrix["items"], matrix_of_all["items"]
@@ -312,7 +312,7 @@ async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path)
         assert lost.splitlines()[-1] == "No route of this service serves it: nobody passes."
     page = tmp_path / "roles.html"
     assert (await command("matrix", "--output", str(page))).startswith("4 roles and ")
-    assert "<th scope=row>GET /api/user/7</th>" in page.read_text("utf-8")
+    assert '<th scope="row"><code>GET /api/user/7</code></th>' in page.read_text("utf-8")
     listed = (await command("matrix")).splitlines()
     assert (
         '"GET /api/user/7","@login @service","system:*","system:user:detail system:user:list","*",""'
