@@ -91,8 +91,7 @@ async def _either(
 @pytest.fixture
 def either(_either: Inside, either_folder: Path) -> Inside:
     """A service of the module without files, once with a local directory and once with an S3 server."""
-    with psycopg.connect(_either.database_url) as connection:
-        connection.execute("DELETE FROM sys.file")
+    _either.beside().execute("DELETE FROM sys.file")
     for path in either_folder.glob("*/*"):
         path.unlink()
     return _either

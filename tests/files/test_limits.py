@@ -61,26 +61,24 @@ LARGEST = limits(max_bytes=len(PICTURE), idle_timeout=1)
 
 def kept(service: Inside) -> tuple[int, int]:
     """Return the number and the bytes of all files; no row may be of any other state."""
-    with psycopg.connect(service.database_url) as connection:
-        assert connection.execute("SELECT 1 FROM sys.file WHERE state <> 'stored'").fetchone() is None
-        totals = connection.execute(
-            "SELECT count(*), coalesce(sum(size), 0)::bigint FROM sys.file"
-        ).fetchone()
+    connection = service.beside()
+    assert connection.execute("SELECT 1 FROM sys.file WHERE state <> 'stored'").fetchone() is None
+    totals = connection.execute("SELECT count(*), coalesce(sum(size), 0)::bigint FROM sys.file").fetchone()
     assert totals is not None
     return totals[0], totals[1]
 
 
 async def logged_in_as_eve(service: Inside) -> str:
     """Make a second user who may upload, and return her access token."""
-    with psycopg.connect(service.database_url) as connection:
-        connection.execute(
-            'INSERT INTO sys."user" (user_name, user_name_key, nick_name, password_hash)'
-            " SELECT 'eve', 'eve', 'Eve', password_hash FROM sys.\"user\""
-        )
-        connection.execute(
-            "INSERT INTO sys.user_role (user_id, role_id) SELECT u.id, r.id"
-            " FROM sys.\"user\" u, sys.role r WHERE u.user_name = 'eve' AND r.role_code = 'admin'"
-        )
+    connection = service.beside()
+    connection.execute(
+        'INSERT INTO sys."user" (user_name, user_name_key, nick_name, password_hash)'
+        " SELECT 'eve', 'eve', 'Eve', password_hash FROM sys.\"user\""
+    )
+    connection.execute(
+        "INSERT INTO sys.user_role (user_id, role_id) SELECT u.id, r.id"
+        " FROM sys.\"user\" u, sys.role r WHERE u.user_name = 'eve' AND r.role_code = 'admin'"
+    )
     return await service.log_in("eve")
 
 

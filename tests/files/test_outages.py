@@ -48,8 +48,7 @@ async def nothing_left(service: Inside, s3: S3Server) -> None:
     async with Database(service.database_url) as database:
         cleanup = OrphanCleanup(database, object_store(settings_of(s3), Path()))
         await cleanup.once()
-        with psycopg.connect(service.database_url) as connection:
-            assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
+        assert service.beside().execute("SELECT name, state FROM sys.file").fetchall() == []
         for _ in range(200):
             if not s3.keys():
                 break
@@ -220,10 +219,9 @@ async def test_a_store_that_goes_away_in_the_middle_of_a_download_cuts_it_off(ow
 async def test_a_database_that_cannot_take_the_row_is_told_before_the_store_is_asked(
     service: Inside, own_s3: S3Server
 ) -> None:
-    with psycopg.connect(service.database_url, autocommit=True) as connection:
-        connection.execute(
-            "ALTER TABLE sys.file ADD CONSTRAINT broken CHECK (name <> 'broken.png') NOT VALID"
-        )
+    service.beside().execute(
+        "ALTER TABLE sys.file ADD CONSTRAINT broken CHECK (name <> 'broken.png') NOT VALID"
+    )
 
     with capture_logs():
         assert (await upload(service, "broken.png")).status == 500
@@ -233,8 +231,7 @@ async def test_a_database_that_cannot_take_the_row_is_told_before_the_store_is_a
 async def test_a_file_that_the_database_cannot_settle_leaves_no_object(
     service: Inside, own_s3: S3Server
 ) -> None:
-    with psycopg.connect(service.database_url, autocommit=True) as connection:
-        connection.execute("ALTER TABLE sys.file ADD CONSTRAINT broken CHECK (state <> 'stored') NOT VALID")
+    service.beside().execute("ALTER TABLE sys.file ADD CONSTRAINT broken CHECK (state <> 'stored') NOT VALID")
 
     with capture_logs():
         assert (await upload(service)).status == 500

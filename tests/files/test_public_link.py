@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.files.forms import PNG, uploaded
@@ -59,8 +58,7 @@ async def test_a_token_has_at_least_128_random_bits_and_is_stored_as_a_hash_only
 
     assert tokens[0] != tokens[1]
     assert all(len(base64.urlsafe_b64decode(token + "==")) >= 16 for token in tokens)
-    with psycopg.connect(shared.database_url) as connection:
-        row = connection.execute("SELECT * FROM sys.file WHERE id = %s", [data["id"]]).fetchone()
+    row = shared.beside().execute("SELECT * FROM sys.file WHERE id = %s", [data["id"]]).fetchone()
     assert hashlib.sha256(tokens[1].encode()).hexdigest() in str(row)
     assert tokens[1] not in str(row)
 
@@ -71,10 +69,9 @@ async def test_unknown_expired_replaced_revoked_and_deleted_links_look_the_same(
         data = await uploaded(service)
         ended[way] = (await linked(service, data["id"]))["url"]
         if way == "expired":
-            with psycopg.connect(service.database_url) as connection:
-                connection.execute(
-                    "UPDATE sys.file SET token_expire_time = now() WHERE id = %s", [data["id"]]
-                )
+            service.beside().execute(
+                "UPDATE sys.file SET token_expire_time = now() WHERE id = %s", [data["id"]]
+            )
             listed = await service.data("GET", "/api/file/list")
             assert listed["items"][0]["linkExpireTime"] is None
         elif way == "replaced":
@@ -97,11 +94,14 @@ async def test_the_life_of_a_link_is_the_one_asked_for_or_the_usual_one_and_has_
 
     for body, seconds in (({}, 7 * 86_400), ({"expiresIn": 90 * 86_400}, 90 * 86_400)):
         await linked(shared, data["id"], **body)
-        with psycopg.connect(shared.database_url) as connection:
-            row = connection.execute(
+        row = (
+            shared.beside()
+            .execute(
                 "SELECT extract(epoch FROM token_expire_time - now()) FROM sys.file WHERE id = %s",
                 [data["id"]],
-            ).fetchone()
+            )
+            .fetchone()
+        )
         assert row is not None
         assert seconds - 60 < row[0] <= seconds
     for wrong in (0, -1, 90 * 86_400 + 1, 2**31 + 1, "60", 1.5):
@@ -120,8 +120,7 @@ async def test_no_token_stands_in_the_log_or_in_the_operation_log(
     written = capsys.readouterr().err
     assert "/api/public/file/{token}" in written
     assert link["token"] not in written
-    with psycopg.connect(shared.database_url) as connection:
-        rows = connection.execute("SELECT l::text FROM sys.operation_log l").fetchall()
+    rows = shared.beside().execute("SELECT l::text FROM sys.operation_log l").fetchall()
     assert link["token"] not in json.dumps(rows)
 
 

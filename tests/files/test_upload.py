@@ -7,7 +7,6 @@ import os
 import re
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from service.files.object_store import PART
@@ -34,9 +33,9 @@ LARGE = PNG + os.urandom(PART + 1000)
 
 def traces(service: Inside, folder: Path) -> tuple[set[str], set[str]]:
     """Return the keys of all rows, those that nobody sees included, and of all objects."""
-    with psycopg.connect(service.database_url) as connection:
-        keys = {row[0] for row in connection.execute("SELECT key FROM sys.file WHERE state = 'stored'")}
-        assert connection.execute("SELECT name FROM sys.file WHERE state <> 'stored'").fetchall() == []
+    connection = service.beside()
+    keys = {row[0] for row in connection.execute("SELECT key FROM sys.file WHERE state = 'stored'")}
+    assert connection.execute("SELECT name FROM sys.file WHERE state <> 'stored'").fetchall() == []
     return keys, {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,10 +57,9 @@ class Replicated:
             return int(primary.info("replication")["connected_slaves"]) > 0
 
 
-@pytest.fixture(params=[("server", 1), ("sentinel", 1), ("cluster", 1)], ids=lambda param: param[0])
-def replicated(request: pytest.FixtureRequest) -> Iterator[Replicated]:
-    """One server, a group of Sentinel, or a cluster, with so many replicas; of several, a primary may die."""
-    kind, replicas = request.param
+@contextmanager
+def begun(kind: str, replicas: int) -> Iterator[Replicated]:
+    """Start servers of a kind with replicas; a primary may die where it has several."""
     dies = replicas > 1
     with tempfile.TemporaryDirectory(prefix="pc-") as folder:
         if kind == "cluster":
@@ -72,6 +71,22 @@ def replicated(request: pytest.FixtureRequest) -> Iterator[Replicated]:
         with SentinelGroup(Path(folder), replicas=replicas, down_after=patience) as group:
             plain = f"redis://127.0.0.1:{group.primary}"
             yield Replicated(group, plain if kind == "server" else group.url)
+
+
+@pytest.fixture(scope="module", params=["server", "sentinel", "cluster"])
+def servers(request: pytest.FixtureRequest) -> Iterator[Replicated]:
+    with begun(request.param, 1) as made:
+        yield made
+
+
+@pytest.fixture
+def replicated(servers: Replicated) -> Replicated:
+    """Servers of each kind, with a replica each and without a session."""
+    servers.bring_replicas_back()
+    for port in servers.primaries:
+        with servers.servers.client(port) as primary:
+            primary.flushall()
+    return servers
 
 
 @asynccontextmanager
@@ -158,32 +173,26 @@ async def test_no_session_is_lost_by_a_repeat_after_the_race_window(replicated: 
         assert await all_refreshed(store, rids) == {}
 
 
-@pytest.mark.parametrize(
-    "replicated",
-    [("sentinel", 2), pytest.param(("cluster", 2), marks=pytest.mark.extended)],
-    indirect=True,
-    ids=["sentinel", "cluster"],
-)
-async def test_no_session_is_lost_when_a_primary_dies_and_a_replica_takes_over(
-    replicated: Replicated,
-) -> None:
-    async with sessions(replicated.url, SHORT) as store:
-        rids, rounds = first_rids(), 0
-        lost: dict[str, str] = {}
+@pytest.mark.parametrize("kind", ["sentinel", pytest.param("cluster", marks=pytest.mark.extended)])
+async def test_no_session_is_lost_when_a_primary_dies_and_a_replica_takes_over(kind: str) -> None:
+    with begun(kind, 2) as replicated:
+        async with sessions(replicated.url, SHORT) as store:
+            rids, rounds = first_rids(), 0
+            lost: dict[str, str] = {}
 
-        async def go_on() -> None:
-            nonlocal rounds
-            while not lost:
-                lost.update(await all_refreshed(store, rids))
-                rounds += 1
+            async def go_on() -> None:
+                nonlocal rounds
+                while not lost:
+                    lost.update(await all_refreshed(store, rids))
+                    rounds += 1
 
-        going = asyncio.create_task(go_on())
-        assert await eventually_here(lambda: rounds > 0)
-        replicated.servers.kill(replicated.primaries[0])
-        before = rounds
-        assert await eventually_here(lambda: rounds > before + 1 or bool(lost))
-        going.cancel()
-        assert lost == {}
+            going = asyncio.create_task(go_on())
+            assert await eventually_here(lambda: rounds > 0)
+            replicated.servers.kill(replicated.primaries[0])
+            before = rounds
+            assert await eventually_here(lambda: rounds > before + 1 or bool(lost))
+            going.cancel()
+            assert lost == {}
 
 
 async def test_an_answer_that_writes_nothing_waits_for_no_replica(replicated: Replicated) -> None:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.support.cases import with_each
 from tests.support.inside import Inside
+from tests.support.members import query
 
 pytestmark = pytest.mark.anyio
 
@@ -18,11 +18,8 @@ async def resource(service: Inside, path: str) -> int:
 
 
 async def menu(service: Inside, condition: str) -> int:
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        row = await (await connection.execute(f"SELECT id FROM sys.menu WHERE {condition}")).fetchone()
-    assert row is not None
-    number: int = row[0]
-    return number
+    ((number,),) = await query(service, f"SELECT id FROM sys.menu WHERE {condition}")
+    return int(number)
 
 
 async def button(service: Inside, code: str) -> int:
@@ -167,8 +164,7 @@ async def test_a_resource_bound_to_disabled_buttons_only_is_closed_even_to_who_h
     service: Inside,
 ) -> None:
     info, share = await resource(service, "/api/user/info"), await button(service, "system:file:share")
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        await connection.execute("UPDATE sys.menu SET enabled = false WHERE id = %s", (share,))
+    await query(service, "UPDATE sys.menu SET enabled = false WHERE id = %s", share)
 
     await service.data("PUT", f"/api/resource/{info}/buttons", {"menuIds": [share]})
     answer = await service.ask("GET", "/api/user/info")

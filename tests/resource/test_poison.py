@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.support.inside import Inside
@@ -127,9 +126,8 @@ async def test_poison_forced_into_the_database_stops_changes_with_a_reason_and_n
 
 
 async def test_a_poisoned_resource_can_be_deleted_and_then_all_is_well(service: Inside) -> None:
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        await connection.execute("ALTER TABLE sys.resource DROP CONSTRAINT resource_path_check")
-        await connection.execute(POISON[0])
+    await query(service, "ALTER TABLE sys.resource DROP CONSTRAINT resource_path_check")
+    await query(service, POISON[0])
     bad = (await service.data("GET", "/api/resource/list?resourceCode=bad"))["items"][0]
 
     await service.data("DELETE", f"/api/resource/{bad['id']}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
-import psycopg
 import pytest
 
 from service.authn.proving import ClosedPasswords
@@ -64,9 +63,8 @@ class Mailing:
 
     def execute(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement past the service."""
-        with psycopg.connect(self.site.database_url) as connection:
-            cursor = connection.execute(statement.encode(), values)
-            return cursor.fetchall() if cursor.description else []
+        cursor = self.site.beside().execute(statement.encode(), values)
+        return cursor.fetchall() if cursor.description else []
 
     def mails(self, user_id: int, kind: str | None = None) -> list[Mail]:
         """Return the mails about a user, the oldest first, of a kind or of all."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-import psycopg
 import pytest
 
 from service import settings
@@ -34,12 +33,10 @@ class House:
         return await settle(self.database, self.settings, notices_of(self.settings))
 
     def change(self, statement: str, *values: Any) -> None:
-        with psycopg.connect(self.service.database_url) as connection:
-            connection.execute(statement.encode(), values)
+        self.service.beside().execute(statement.encode(), values)
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        with psycopg.connect(self.service.database_url) as connection:
-            return connection.execute(query.encode(), values).fetchall()
+        return self.service.beside().execute(query.encode(), values).fetchall()
 
     def age(self) -> None:
         """Have everything be as old as the account."""

@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import psycopg
 import pytest
 
 from tests.features.oidc.conftest import PUBLIC, Browser
@@ -27,12 +26,10 @@ async def user_of(front: Inside, token: str) -> Any:
 
 async def with_password(front: Inside, user_id: int) -> None:
     """Give somebody the password of the administrator."""
-    async with await psycopg.AsyncConnection.connect(front.database_url) as connection:
-        await connection.execute(
-            "UPDATE sys.user SET password_hash = (SELECT password_hash FROM sys.user WHERE id = 1)"
-            " WHERE id = %s",
-            [user_id],
-        )
+    own = (
+        "UPDATE sys.user SET password_hash = (SELECT password_hash FROM sys.user WHERE id = 1) WHERE id = %s"
+    )
+    await query(front, own, user_id)
 
 
 async def test_a_session_by_a_password_on_the_same_device_stays(browser: Browser, front: Inside) -> None:

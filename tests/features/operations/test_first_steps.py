@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import psycopg
 import pytest
 
 from tests.support.inside import Inside
@@ -32,11 +31,11 @@ async def test_a_new_installation_has_all_steps_before_it_and_each_is_told_once_
     service.token = await service.log_in(password=passwords["newPassword"])
     assert await service.data("GET", STEPS) == dict.fromkeys(NOTHING, True) | {"backup": False}
 
-    with psycopg.connect(service.database_url) as connection:
-        connection.execute(
-            "INSERT INTO sys.backup (id, snapshot_time, user_name, with_files) VALUES ('b', now(), 'x', true)"
-        )
-        connection.execute("UPDATE sys.user SET create_time = create_time - interval '8 days'")
+    connection = service.beside()
+    connection.execute(
+        "INSERT INTO sys.backup (id, snapshot_time, user_name, with_files) VALUES ('b', now(), 'x', true)"
+    )
+    connection.execute("UPDATE sys.user SET create_time = create_time - interval '8 days'")
     assert await service.data("GET", STEPS) == dict.fromkeys(NOTHING, True) | {"isNew": False}
 
 
@@ -44,6 +43,5 @@ async def test_a_password_that_an_administrator_sets_is_not_the_first_one_any_mo
     person = {"userName": "wanda", "nickName": "Wanda", "password": "six stubborn otters"}
     made = await service.data("POST", "/api/user", person)
     await service.data("PUT", f"/api/user/{made['id']}/password", {"newPassword": "seven stubborn otters"})
-    with psycopg.connect(service.database_url) as connection:
-        rows = connection.execute("SELECT user_name, password_time IS NULL FROM sys.user ORDER BY id")
-        assert rows.fetchall() == [("admin", True), ("wanda", False)]
+    rows = service.beside().execute("SELECT user_name, password_time IS NULL FROM sys.user ORDER BY id")
+    assert rows.fetchall() == [("admin", True), ("wanda", False)]

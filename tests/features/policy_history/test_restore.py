@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from tests.support.inside import Inside
+from tests.support.members import query
 
 pytestmark = pytest.mark.anyio
 
@@ -49,10 +50,8 @@ class Ledger:
 
     async def forget_digests_below(self, revision: int) -> None:
         """Make revisions as those of a version that recorded no digest of lines: these are not checked."""
-        async with await psycopg.AsyncConnection.connect(self.service.database_url) as connection:
-            await connection.execute(
-                "UPDATE sys.policy_revision SET lines_digest = NULL WHERE revision < %s", (revision,)
-            )
+        without = "UPDATE sys.policy_revision SET lines_digest = NULL WHERE revision < %s"
+        await query(self.service, without, revision)
 
     async def restore(self, revision: int, *headers: tuple[str, str], token: str | None = None) -> Any:
         path = f"/api/policy/revisions/{revision}/restore"
@@ -427,8 +426,7 @@ async def test_a_router_returns_though_the_description_would_not_be_accepted_now
     orders = (await service.data("POST", "/api/service", body))["id"]
     past = await own_ledger.revision()
     await service.data("PATCH", f"/api/service/{orders}", {"ignoreCase": False}, ANY)
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        await connection.execute("UPDATE sys.service SET description = E'Or\\u202Eders'")
+    await query(service, "UPDATE sys.service SET description = E'Or\\u202Eders'")
 
     answer = await own_ledger.restore(past)
 

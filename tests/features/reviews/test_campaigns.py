@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.features.reviews.test_reviews import DECIDES, close, decide, execute, items, start, started
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
-from tests.support.members import Member, member
+from tests.support.members import Member, member, query
 
 pytestmark = pytest.mark.anyio
 
@@ -53,13 +53,9 @@ class Campaign:
     async def holders(self) -> set[str]:
         """Return who has a reviewed role, by what is stored."""
         ids = [*self.roles.values()]
-        async with await psycopg.AsyncConnection.connect(self.house.database_url) as connection:
-            rows = await connection.execute(
-                'SELECT u.user_name FROM sys.user_role r JOIN sys."user" u ON u.id = r.user_id'
-                " WHERE r.role_id = ANY(%s)",
-                (ids,),
-            )
-            return {name for (name,) in await rows.fetchall()}
+        holders = 'SELECT user_name FROM sys.user_role JOIN sys."user" u ON u.id = user_id'
+        rows = await query(self.house, f"{holders} WHERE role_id = ANY(%s)", ids)
+        return {name for (name,) in rows}
 
     async def decide(self, place: int, reviewer: str, about: str, verdict: str) -> None:
         if not self.open:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-import psycopg
 import pytest
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
@@ -20,7 +19,7 @@ from service.features.reviews.evidence_content import Content
 from service.features.reviews.evidence_verification import verify
 from tests.features.reviews.test_reviews import DECIDES, close, decide, items, started
 from tests.support.inside import Inside
-from tests.support.members import member
+from tests.support.members import member, query
 
 pytestmark = pytest.mark.anyio
 
@@ -29,9 +28,7 @@ HEAD = "SELECT log, day, key_id, number, encode(hash, 'hex') FROM sys.log_chain 
 
 async def kept_heads(house: Inside) -> list[AnchoredCheckpoint]:
     """Return the heads of the operation log, as an auditor keeps them."""
-    async with await psycopg.AsyncConnection.connect(house.database_url) as connection:
-        rows = await (await connection.execute(HEAD)).fetchall()
-    return [AnchoredCheckpoint("", *row) for row in rows]
+    return [AnchoredCheckpoint("", *row) for row in await query(house, HEAD)]
 
 
 async def closed_review(house: Inside, **changes: Any) -> Any:

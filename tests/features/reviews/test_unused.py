@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import psycopg
 import pytest
 
 from service.features.reviews.checks import unused_rights
@@ -94,8 +93,7 @@ async def test_an_assignment_is_used_if_its_role_gives_a_code_that_its_user_has_
 
 async def test_two_roles_with_one_code_are_both_used(house: Inside, two: tuple[Member, Member]) -> None:
     first, second = two
-    with psycopg.connect(house.database_url) as connection:
-        connection.execute("INSERT INTO sys.user_role VALUES (%s, %s)", (first.user_id, second.role_id))
+    house.beside().execute("INSERT INTO sys.user_role VALUES (%s, %s)", (first.user_id, second.role_id))
     store_uses(house.database_url, {first.user_id: {"system:role:list": days_ago(3)}})
     answer = await unused(house)
 
@@ -120,15 +118,15 @@ async def test_a_wildcard_is_used_by_what_it_gives_and_narrowed_to_it(house: Ins
 async def test_what_is_younger_than_the_time_is_not_unused(house: Inside, two: tuple[Member, Member]) -> None:
     first, _ = two
     store_uses(house.database_url, {})
-    with psycopg.connect(house.database_url) as connection:
-        connection.execute(
-            "UPDATE sys.user_role SET create_time = now() - interval '10 days' WHERE user_id = %s",
-            (first.user_id,),
-        )
-        connection.execute(
-            "UPDATE sys.role_code_life SET begin_time = now() - interval '10 days' WHERE role_code = 'second'"
-            " AND code = 'system:role:list'"
-        )
+    connection = house.beside()
+    connection.execute(
+        "UPDATE sys.user_role SET create_time = now() - interval '10 days' WHERE user_id = %s",
+        (first.user_id,),
+    )
+    connection.execute(
+        "UPDATE sys.role_code_life SET begin_time = now() - interval '10 days' WHERE role_code = 'second'"
+        " AND code = 'system:role:list'"
+    )
     answer = await unused(house)
 
     assert assigned(answer) & {("first", "first"), ("second", "second")} == {("second", "second")}
@@ -153,12 +151,11 @@ async def test_a_use_from_before_the_assignment_does_not_count_for_its_role(
     first, second = two
     uses = {first.user_id: {"system:role:list": days_ago(20), "system:user:list": days_ago(5)}}
     store_uses(house.database_url, uses)
-    with psycopg.connect(house.database_url) as connection:
-        connection.execute(
-            "INSERT INTO sys.user_role (user_id, role_id, create_time)"
-            " VALUES (%s, %s, now() - interval '10 days')",
-            (first.user_id, second.role_id),
-        )
+    house.beside().execute(
+        "INSERT INTO sys.user_role (user_id, role_id, create_time)"
+        " VALUES (%s, %s, now() - interval '10 days')",
+        (first.user_id, second.role_id),
+    )
 
     assert codes(await unused(house), "second") == {"system:role:list"}
 
@@ -171,14 +168,13 @@ async def test_an_api_key_is_unused_by_its_last_use(house: Inside, two: tuple[Me
         for name in ("never", "long ago", "lately", "expired", "new")
     }
     store_uses(house.database_url, {})
-    with psycopg.connect(house.database_url) as connection:
-        for change, name in (
-            ("last_use_time = now() - interval '91 days'", "long ago"),
-            ("last_use_time = now() - interval '80 days'", "lately"),
-            ("expire_time = now() - interval '1 day'", "expired"),
-            ("create_time = now()", "new"),
-        ):
-            connection.execute(f"UPDATE sys.api_key SET {change} WHERE id = {made[name]}".encode())
+    for change, name in (
+        ("last_use_time = now() - interval '91 days'", "long ago"),
+        ("last_use_time = now() - interval '80 days'", "lately"),
+        ("expire_time = now() - interval '1 day'", "expired"),
+        ("create_time = now()", "new"),
+    ):
+        house.beside().execute(f"UPDATE sys.api_key SET {change} WHERE id = {made[name]}".encode())
     keys = (await unused(house))["keys"]
 
     assert [(key["keyName"], key["lastUseTime"] is None) for key in keys["items"]] == [

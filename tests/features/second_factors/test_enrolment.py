@@ -7,7 +7,6 @@ import base64
 from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
-import psycopg
 import pytest
 
 from service.features.second_factors.own_factors import MOST
@@ -65,11 +64,8 @@ async def test_one_app_at_a_time_waits_for_its_code(person: Person) -> None:
 
 async def test_an_app_waits_for_ten_minutes(person: Person) -> None:
     app = await person.data("POST", f"{FACTORS}/totp", {})
-    with psycopg.connect(person.site.database_url) as connection:
-        older = (
-            "UPDATE sys.user_factor SET create_time = now() - interval '10 minutes 1 second' WHERE id = %s"
-        )
-        connection.execute(older, [app["id"]])
+    older = "UPDATE sys.user_factor SET create_time = now() - interval '10 minutes 1 second' WHERE id = %s"
+    person.site.beside().execute(older, [app["id"]])
     person.secret = base64.b32decode(app["secret"])
     answer = await person.ask("POST", f"{FACTORS}/totp/{app['id']}/confirm", {"code": person.code()})
     assert answer.status == 404
@@ -192,12 +188,11 @@ async def test_two_first_factors_at_once_share_one_set_of_codes(person: Person) 
 async def test_factors_have_an_end(person: Person) -> None:
     await person.enrol_app()
     await person.log_in_by_app()
-    with psycopg.connect(person.site.database_url) as connection:
-        more = (
-            "INSERT INTO sys.user_factor (user_id, kind, factor_name, confirm_time, sealed_secret)"
-            " SELECT %s, 'totp', 'x', now(), 'x' FROM generate_series(1, %s)"
-        )
-        connection.execute(more, [person.id, MOST - 2])
+    more = (
+        "INSERT INTO sys.user_factor (user_id, kind, factor_name, confirm_time, sealed_secret)"
+        " SELECT %s, 'totp', 'x', now(), 'x' FROM generate_series(1, %s)"
+    )
+    person.site.beside().execute(more, [person.id, MOST - 2])
     options = (await person.data("POST", f"{FACTORS}/passkey/options"))["publicKey"]
     body = {"name": "x", "credential": person.passkey.register(options)}
     answer = await person.ask("POST", f"{FACTORS}/passkey", body)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 
-import psycopg
 import pytest
 
 from service.authn.sealing import ID_BYTES, FactorKeys
@@ -79,8 +78,7 @@ async def finding(site: Inside, name: str, **variables: str) -> Finding:
 
 async def test_an_administrator_without_a_factor_is_named_once_the_account_is_not_new(site: Inside) -> None:
     assert (await finding(site, "second-factors")).state == "ok"
-    with psycopg.connect(site.database_url) as connection:
-        connection.execute("UPDATE sys.user SET create_time = now() - interval '8 days' WHERE id = 1")
+    site.beside().execute("UPDATE sys.user SET create_time = now() - interval '8 days' WHERE id = 1")
     later = await finding(site, "second-factors")
     assert (later.state, later.users) == ("warning", ((1, "admin"),))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from unittest.mock import AsyncMock
 
-import psycopg
 import pytest
 
 from service.authn.revocations import Revocations
@@ -30,9 +29,8 @@ async def test_a_reset_removes_all_factors_ends_the_sessions_and_tells_the_owner
     await person.log_in()
 
     def events() -> list[str]:
-        with psycopg.connect(site.database_url) as connection:
-            rows = connection.execute("SELECT event FROM sys.login_log WHERE user_id = %s", [person.id])
-            return [event for (event,) in rows]
+        rows = site.beside().execute("SELECT event FROM sys.login_log WHERE user_id = %s", [person.id])
+        return [event for (event,) in rows]
 
     assert await eventually_here(lambda: "factor_reset" in events())
     own = await person.data("GET", "/api/user/profile/login-logs")

@@ -8,7 +8,6 @@ from base64 import urlsafe_b64decode
 from collections import Counter
 from typing import Any
 
-import psycopg
 import pytest
 
 from service.features.second_factors import recovery_codes, store, totp
@@ -313,11 +312,8 @@ async def test_the_login_log_tells_of_both_steps(person: Person) -> None:
     await person.log_in_by_app()
 
     def entered() -> list[tuple[str, str]]:
-        with psycopg.connect(person.site.database_url) as connection:
-            rows = (
-                "SELECT event, outcome FROM sys.login_log WHERE user_id = %s AND event <> 'evict' ORDER BY id"
-            )
-            return connection.execute(rows, [person.id]).fetchall()
+        rows = "SELECT event, outcome FROM sys.login_log WHERE user_id = %s AND event <> 'evict' ORDER BY id"
+        return person.site.beside().execute(rows, [person.id]).fetchall()
 
     assert await eventually_here(lambda: ("login", "success") in entered()[1:])
     assert entered()[1:] == [

@@ -166,28 +166,26 @@ async def test_lists_and_lines_show_the_end_and_it_can_be_asked_for(house: Insid
 
 async def test_no_end_is_set_while_a_worker_knows_none(house: Inside) -> None:
     number = await registered(house)
-    with psycopg.connect(house.database_url, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO sys.policy_worker (worker, revision, facts)"
-            """ VALUES ('old-1', 1, '{"version": "0.2.0", "settings": {}, "parts": {}}')"""
-        )
+    house.beside().execute(
+        "INSERT INTO sys.policy_worker (worker, revision, facts)"
+        """ VALUES ('old-1', 1, '{"version": "0.2.0", "settings": {}, "parts": {}}')"""
+    )
     body = {"service": "orders", "resourceId": number, "code": "@anyone"}
     refused = await house.ask("POST", "/api/opening", body | {"until": "2099-01-01T00:00:00Z"})
-    with psycopg.connect(house.database_url, autocommit=True) as connection:
-        connection.execute("DELETE FROM sys.policy_worker WHERE worker = 'old-1'")
+    house.beside().execute("DELETE FROM sys.policy_worker WHERE worker = 'old-1'")
     assert (refused.status, refused.json["rule"]) == (409, "older_nodes")
     await house.data("POST", "/api/opening", body)
 
 
 async def test_no_version_publishes_a_line_without_the_end_that_is_stored(house: Inside) -> None:
     await opened(house, "2099-01-01T00:00:00Z")
-    with psycopg.connect(house.database_url, autocommit=True) as connection:
-        connection.execute("UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v2 LIKE '@anyone until %'")
-        with pytest.raises(psycopg.errors.RaiseException, match="no ends of public access"):
-            connection.execute(
-                "INSERT INTO sys.policy_revision (revision, digest, line_count, cause)"
-                " SELECT max(revision) + 1, repeat('0', 64), 1, 'x' FROM sys.policy_revision"
-            )
+    connection = house.beside()
+    connection.execute("UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v2 LIKE '@anyone until %'")
+    with pytest.raises(psycopg.errors.RaiseException, match="no ends of public access"):
+        connection.execute(
+            "INSERT INTO sys.policy_revision (revision, digest, line_count, cause)"
+            " SELECT max(revision) + 1, repeat('0', 64), 1, 'x' FROM sys.policy_revision"
+        )
 
 
 async def test_a_restore_brings_the_end_back_and_nothing_that_has_ended_opens(house: Inside) -> None:

@@ -12,7 +12,6 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -139,8 +138,7 @@ async def test_a_backup_is_noted_in_the_database_where_doctor_looks_for_it(
 ) -> None:
     with ArchiveReader(archive) as read:
         name = read.manifest.id
-    with psycopg.connect(place.service.database_url) as connection:
-        rows = connection.execute("SELECT id, with_files FROM sys.backup").fetchall()
+    rows = place.service.beside().execute("SELECT id, with_files FROM sys.backup").fetchall()
     assert (name, True) in rows
     assert "the last one is of" in (await place.command("doctor")).output
 
