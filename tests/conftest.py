@@ -1,7 +1,5 @@
 """What every test may ask for: real stores of its own."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Generator, Iterator

@@ -1,7 +1,5 @@
 """Journals on real stores, and what came of their entries."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

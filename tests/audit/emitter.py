@@ -1,7 +1,5 @@
 """A worker that logs operations until SIGTERM, and names each on standard output."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

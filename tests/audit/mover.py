@@ -1,7 +1,5 @@
 """A process that moves months of the logs out of their default partitions, as a worker does at its start."""
 
-from __future__ import annotations
-
 import asyncio
 
 from service.audit.chain import maintenance

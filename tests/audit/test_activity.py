@@ -1,7 +1,5 @@
 """Logins and decisions are counted by hour when their batch is written."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

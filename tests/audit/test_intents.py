@@ -1,7 +1,5 @@
 """Intents: what is saved with a change, so that the operation log tells of it if its entry is lost."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable

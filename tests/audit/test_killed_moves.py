@@ -1,7 +1,5 @@
 """A process that moves months of the logs is killed: no entry is lost or doubled, and the move goes on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Of refusals that are alike the first is entered at once, and the others as one, however many there are."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Workers, stores and whole services that stop under load: what is missing, and what is told of it."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections import Counter

@@ -1,7 +1,5 @@
 """Months of the logs: made ahead, filled from the default partition, and dropped when they are old."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Batches that come twice, that two workers write at once, and that hold what the database refuses."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

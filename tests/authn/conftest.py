@@ -1,7 +1,5 @@
 """The parts of login on real stores, with keys made for the test."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Key files, and tokens made by hand: any header, any payload, signed or not."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

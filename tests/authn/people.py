@@ -1,7 +1,5 @@
 """Users of a test's database, and changes made to them behind the service's back."""
 
-from __future__ import annotations
-
 from sqlalchemy import text
 
 from service.authn.opening import Origin

@@ -1,7 +1,5 @@
 """What a token is worth as of a request."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Bans are what the database says; the session store repeats it, may lose it, and may be out of date."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

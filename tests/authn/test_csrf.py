@@ -1,7 +1,5 @@
 """CSRF proofs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

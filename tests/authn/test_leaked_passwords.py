@@ -1,7 +1,5 @@
 """Passwords that are known from leaks: the filter has all of them, and next to nothing else."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

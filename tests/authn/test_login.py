@@ -1,7 +1,5 @@
 """Login on real stores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The allowed origins change node by node while pages refresh: each answer says what its node allows."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections import Counter

@@ -1,7 +1,5 @@
 """Changing and resetting passwords on real stores."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Which new passwords are refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor

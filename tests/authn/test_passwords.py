@@ -1,7 +1,5 @@
 """Argon2id in a bounded queue."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """Refresh on real stores: one of which nobody learned costs no session, and gives nobody a second pair."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable

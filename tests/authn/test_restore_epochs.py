@@ -1,7 +1,5 @@
 """Tokens of a restore epoch that a restore has ended."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

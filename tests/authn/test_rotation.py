@@ -1,7 +1,5 @@
 """A new signing key: what the previous one still verifies, until when, and which keys are published."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace

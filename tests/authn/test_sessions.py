@@ -1,7 +1,5 @@
 """Device sessions, shown and ended."""
 
-from __future__ import annotations
-
 import pytest
 from structlog.testing import capture_logs
 

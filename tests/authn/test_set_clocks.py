@@ -1,7 +1,5 @@
 """Tokens, sessions and markers while clocks are set and wrong, against what a user may expect of them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

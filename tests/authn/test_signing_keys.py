@@ -1,7 +1,5 @@
 """Key files are checked at start, with the name of the setting that is wrong."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

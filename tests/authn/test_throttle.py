@@ -1,7 +1,5 @@
 """How often one may try."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """What is refused by its form: the classes of published JWS and JWT attack vectors."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Issuing tokens, and the claims that a token must have."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tokens remembered by their digest."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 

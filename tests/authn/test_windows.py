@@ -1,7 +1,5 @@
 """Until when tokens live whose user's roles begin or end by themselves, and what is kept meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

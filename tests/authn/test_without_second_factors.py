@@ -1,7 +1,5 @@
 """Without what checks second factors, who has one gets in by nothing; it is told by the account, as ever."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Announcements of revisions: before, with and after the change, and which workers have followed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The compiled matcher answers what simpleeval answers, and compiles nothing else."""
 
-from __future__ import annotations
-
 import ast
 import random
 from pathlib import Path

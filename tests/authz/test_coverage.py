@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from service.authz.engine.rules import Rule
 from service.authz.lint.coverage import catalogue_faults, coverage_faults
 

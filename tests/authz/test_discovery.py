@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import Rule

@@ -1,7 +1,5 @@
 """Lines that end: what is decided before and from an instant, and what such a line may be."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import casbin

@@ -1,7 +1,5 @@
 """Whatever somebody writes to the database: no worker decides by it, and it leaves a trace."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Final

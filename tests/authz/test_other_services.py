@@ -1,7 +1,5 @@
 """Requests to other services: which object decides, and that what no line opens is closed."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.authz.engine.paths import canonical_external_path

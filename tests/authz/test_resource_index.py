@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import falcon
 import pytest
 from falcon.routing import CompiledRouter

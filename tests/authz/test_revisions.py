@@ -1,7 +1,5 @@
 """Workers that wait for a revision, and those that can't tell others what they decide by."""
 
-from __future__ import annotations
-
 import asyncio
 from time import monotonic
 

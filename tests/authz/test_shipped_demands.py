@@ -1,7 +1,5 @@
 """Whatever administrators register, bind and demand, a shipped demand stays as it is."""
 
-from __future__ import annotations
-
 import random
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """Workers that decide by another own part of the policy are told."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """The wildcard table, tried whole on a small alphabet against an oracle made of regular expressions."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

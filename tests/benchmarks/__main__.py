@@ -6,8 +6,6 @@ A benchmark is a module of this folder whose ``main(pace)`` yields what it measu
 
 # ruff: noqa: T201 - it talks to a person at a terminal
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ One worker on one core answers all of them, and the load comes from another. Rou
 is that of two neighbouring rounds.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from functools import partial

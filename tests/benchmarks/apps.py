@@ -1,7 +1,5 @@
 """The applications that benchmarks compare, each as uvicorn loads it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -4,8 +4,6 @@ The installation is the large one of the benchmark ``questions``. Rounds with an
 alternate, and each ratio is that of two neighbouring rounds. An answer 503 is a fault of either side.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import tempfile

@@ -6,8 +6,6 @@ divided by the number of requests and rounded, so that the work of timers, and w
 out. Counts can be gamed: the other benchmarks compare times.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -5,8 +5,6 @@ Run by ``dev.py bench faults --cluster``.
 
 # ruff: noqa: T201 - it talks to a person at a terminal
 
-from __future__ import annotations
-
 import os
 import tempfile
 import threading

@@ -5,8 +5,6 @@ Chromium without a screen. A view is settled when no request is open and nothing
 The server is one worker on one core; browser, load and database share the rest. Chromium must be installed.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack

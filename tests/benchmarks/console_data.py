@@ -1,7 +1,5 @@
 """A large installation for the benchmark of the console, written by SQL in half a minute."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a view of the console costs in a browser: requests, bytes, time, tasks, nodes, and what moves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final

@@ -5,8 +5,6 @@ Python and in C. A coroutine counts once each time it is resumed. The tasks that
 requests are left out.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

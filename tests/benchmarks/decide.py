@@ -3,8 +3,6 @@
 Each resource is bound to three Buttons. Rounds go through all sizes, and each ratio is that of neighbours.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import tempfile

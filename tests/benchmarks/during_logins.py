@@ -1,7 +1,5 @@
 """How long a guarded GET takes while many people log in at once, against its time when nobody does."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence

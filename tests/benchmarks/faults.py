@@ -7,8 +7,6 @@ comes back.
 
 # ruff: noqa: T201 - it talks to a person at a terminal
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

@@ -4,8 +4,6 @@ The server has one worker on one core, and the client of the store has that core
 and S3 server are on another. Rounds alternate, and each ratio is that of neighbouring rounds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import multiprocessing

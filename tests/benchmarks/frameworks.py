@@ -6,8 +6,6 @@ through all, and each ratio is that of neighbouring rounds. The peers are in ``t
 their packages in an environment of their own (``.tools/peers``).
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import subprocess

@@ -9,8 +9,6 @@ Each server has one worker on one core, and the load comes from another. Rounds 
 that of two neighbouring rounds, so that a machine whose speed drifts does no harm.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """The service that benchmarks measure: its variables, and somebody who may call it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping
 from pathlib import Path

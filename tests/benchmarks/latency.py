@@ -1,7 +1,5 @@
 """A load generator that measures how long each answer takes."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque

@@ -4,8 +4,6 @@ Both logs are in one server, and their pages are read in turn, so that a machine
 harm. The plan of each page is looked at as well: a sequential scan is named, however fast it was.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import tempfile

@@ -5,8 +5,6 @@ are due at random times, and what an answer takes is counted from then on, also 
 One thread looks at the clock and at its sockets in turn, so that a time is right to some ten microseconds.
 """
 
-from __future__ import annotations
-
 import select
 import socket
 import time

@@ -5,8 +5,6 @@ alternate, and each ratio is that of two neighbouring rounds, so that a machine 
 harm. Processor time is told beside the rates, because it is what lasts when others use the machine as well.
 """
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

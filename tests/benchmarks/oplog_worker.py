@@ -1,7 +1,5 @@
 """A script: a worker that logs as many operations as the logs take, until it is killed."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import sys

@@ -4,8 +4,6 @@ In process, questions a second are those of processor time: of the one core that
 are those of the clock, with one process on one core and the load on another.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import tempfile

@@ -4,8 +4,6 @@
 port, or the path of a Unix socket.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import sys

@@ -1,7 +1,5 @@
 """How soon a decision point answers one question while it is busy, by HTTP and by its Unix socket."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from functools import partial

@@ -4,8 +4,6 @@ Each resource is bound to three Buttons. Rounds with and without changes alterna
 of two neighbouring rounds, so that a machine whose speed drifts does no harm.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -6,8 +6,6 @@ command is a process of its own, with its start, and asks the large one alone. T
 in it.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A large installation for the benchmark of questions: roles with wildcards, and codes bound at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random

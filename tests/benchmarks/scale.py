@@ -4,8 +4,6 @@ Each service has one worker on one core, and the load comes from another. Rounds
 that of two neighbouring rounds. The servers of both stores share the machine.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence

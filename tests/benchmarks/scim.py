@@ -5,8 +5,6 @@ replaces it by what it has sent before. One client sends one request at a time t
 Then the largest group is changed and read.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator, Mapping

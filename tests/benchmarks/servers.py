@@ -1,7 +1,5 @@
 """Servers that benchmarks measure, one worker each, and what they do under load: requests and their time."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -6,8 +6,6 @@ of tokens and throttling are short, so that whatever should end by itself ends s
 
 # ruff: noqa: T201 - it talks to a person at a terminal
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

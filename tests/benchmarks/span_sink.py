@@ -1,7 +1,5 @@
 """A script: a collector of traces on a port of the loopback address, which takes all spans and keeps none."""
 
-from __future__ import annotations
-
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any

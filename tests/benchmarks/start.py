@@ -4,8 +4,6 @@ All stores are embedded. What commands cost is their processor time less that of
 same round: imports, and the little that they do in a new database. Memory is read once workers have settled.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A request makes no more calls than its budget: a count, which no noise of a machine moves."""
 
-from __future__ import annotations
-
 import platform
 
 import msgspec

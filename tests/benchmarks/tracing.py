@@ -5,8 +5,6 @@ worker, so encoding and sending are in it. Rounds alternate. Where every request
 made than one thread can send, and the rest is dropped: so a tenth is measured as well.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator

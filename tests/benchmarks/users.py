@@ -5,8 +5,6 @@ Each request goes to a service with few users right before it goes to the one wi
 of the two. By which index each page is found and counted, PostgreSQL says itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json

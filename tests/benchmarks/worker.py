@@ -1,7 +1,5 @@
 """A script: a worker as the launcher starts it, on a port of the loopback address, without a launcher."""
 
-from __future__ import annotations
-
 import dataclasses
 import multiprocessing
 import os

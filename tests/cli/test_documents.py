@@ -1,7 +1,5 @@
 """Documents of others that ``resource import`` reads: what it takes, and what it refuses before it costs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What each part of the service imports, and what it leaves alone: told by one interpreter, step by step."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """All commands print through one place, which lets no control character pass."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What answers the client in place of Portcullis, and requests as servers hand them on."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 ``MOUNTED_AT`` in the environment is where they are mounted. Everything is allowed to whoever sends a token.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions of the client: what is sent, and that everything but a clean answer is a denial."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """A service behind WSGI believes the signed assertion, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One role change decides in every way in which a service is guarded, from the next request on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The dependency for FastAPI: who may use a code gets in, and the document tells of the token."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Middleware for ASGI and WSGI: what is asked about is what is served, and everything else is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

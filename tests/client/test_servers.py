@@ -1,7 +1,5 @@
 """Behind each server for Python: what is asked about is what is served, whatever a client sends."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

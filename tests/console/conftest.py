@@ -1,7 +1,5 @@
 """What tests of the console may ask for; README.md says how to write one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 

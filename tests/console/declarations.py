@@ -5,8 +5,6 @@ the check makes them, for the type checker. Those of the client are: `--check` f
 would be written. They need Node.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

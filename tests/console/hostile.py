@@ -1,7 +1,5 @@
 """Texts that try to run, to break the layout or to fool the reader, and a house whose records hold them."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """All that a view of the console can show: itself, its menus, and the dialogs that its buttons open."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Roles that are assigned for a time and with a reason, as administrators and reviewers see them."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -3,8 +3,6 @@
 How long views take is measured by ``dev.py bench console``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The client for browsers on pages of another origin, as front ends use it; the console has it too."""
 
-from __future__ import annotations
-
 import base64
 import random
 import threading

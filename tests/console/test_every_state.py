@@ -1,7 +1,5 @@
 """What holds for every view, menu and dialog: they are accessible, and what is typed into them stays text."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """What holds for every view: hostile texts stay texts, 320 pixels are enough, tab stops follow the eye."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """What helps to find and to type: the palette, and fields with suggestions."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Tasks of forms, each with few clicks and also by the keyboard alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What every page of the console keeps to, also where there are thousands of records."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The way back: to the page of a list, to where it was scrolled, and to what had the focus."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Home: what needs attention, the first steps, changes of rights, and refusals."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

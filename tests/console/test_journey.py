@@ -1,7 +1,5 @@
 """The first thing that people do: a role is made, previewed and given, and the log tells what followed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, Protocol
 

@@ -1,7 +1,5 @@
 """The console without a mouse: the focus is where the reader is, before and after what was done."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

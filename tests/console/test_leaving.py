@@ -1,7 +1,5 @@
 """Leaving a page with a dialog on it: the way back closes the dialog, and what was under way is told."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """What the links in mails lead to, from a real mail server's mailbox to the first screen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from email import message_from_bytes

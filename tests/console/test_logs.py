@@ -1,7 +1,5 @@
 """The logs: found by filters, followed as they grow, and one entry with its changes and its decision."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Files, online users, API keys, checks and jobs: the main journey of each view."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Many roles, or resources, are changed at once in their list."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

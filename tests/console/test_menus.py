@@ -1,7 +1,5 @@
 """The tree of Menus and Buttons, as an administrator uses it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Pictures, and the tables that say the same."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

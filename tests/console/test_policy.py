@@ -1,7 +1,5 @@
 """The views of the policy, as reviewers and administrators use them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Signing in with a provider in a browser: the way there and back, the own origin, and a second factor."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

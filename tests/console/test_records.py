@@ -1,7 +1,5 @@
 """The pages of records: their tabs, who has a role, what it may do, and what was done to it."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """Refusals are shown as what they mean, nothing typed is lost, and one is found by the id of its decision."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The views of resources, as an administrator uses them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rights that somebody gives or takes while the console is open."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

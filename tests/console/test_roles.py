@@ -1,7 +1,5 @@
 """The views of roles, as an administrator uses them."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """A record is not shown the past of a deleted one that had its name."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The scripts of the console, read: what they may not do, whom they import, and the types of the API."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

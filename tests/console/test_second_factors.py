@@ -1,7 +1,5 @@
 """Second factors in a browser: enrolled on the own account, and asked for by the page that signs in."""
 
-from __future__ import annotations
-
 import base64
 import socket
 import time

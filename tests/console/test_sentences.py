@@ -1,7 +1,5 @@
 """Entries of the logs as the sentences that the console makes of them, run by Node without a browser."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The views of other services and public access to them, as an administrator uses them."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

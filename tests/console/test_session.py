@@ -1,7 +1,5 @@
 """The session of a browser: shared by its tabs, asked for again when it ends, and gone everywhere at once."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from pathlib import Path

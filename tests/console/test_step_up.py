@@ -1,7 +1,5 @@
 """A demand that the session does not meet: the console asks for a proof, and sends the request again."""
 
-from __future__ import annotations
-
 import base64
 import json
 import time

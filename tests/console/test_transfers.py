@@ -1,7 +1,5 @@
 """Tables that leave by an export, what the console says of them before, and the template of a document."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The views of users, as an administrator uses them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Walks of tasks: each act is a click, or is done by the keyboard alone. The page counts the clicks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A running service for clients that were generated from its document."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 

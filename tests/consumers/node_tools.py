@@ -1,7 +1,5 @@
 """Generators and linters from npm, installed on demand as ``node/package-lock.json`` says."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

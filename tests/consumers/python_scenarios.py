@@ -1,7 +1,5 @@
 """Scenarios of clients in Python: checked by mypy beside the generated package, and run in a process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

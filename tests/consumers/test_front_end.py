@@ -1,7 +1,5 @@
 """The front end of docs/examples/orders-front-end, built as its readers do, and walked in a browser."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import threading

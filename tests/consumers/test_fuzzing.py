@@ -1,7 +1,5 @@
 """Requests to every operation, made from the document by schemathesis, are answered as it says."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Linters of OpenAPI documents have nothing to say against the recommended rules."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Clients that openapi-generator makes by its default options compile, and call the running service."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Python and TypeScript clients, generated or typed by default options, call the running service."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -4,8 +4,6 @@ Prints each breaking change that CHANGELOG.md does not name, and ends with statu
 ``--release`` makes the API of this checkout the released one instead.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

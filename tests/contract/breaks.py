@@ -1,7 +1,5 @@
 """What breaks where one OpenAPI document takes the place of another, schema by schema and by operation."""
 
-from __future__ import annotations
-
 import enum
 import json
 from collections.abc import Iterator, Mapping

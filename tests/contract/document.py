@@ -1,7 +1,5 @@
 """The OpenAPI document of this checkout, what the last release promised, and what the changelog names."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

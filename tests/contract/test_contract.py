@@ -1,7 +1,5 @@
 """Which changes of an OpenAPI document break its clients, and which the changelog names."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """deploy/bill.py and deploy/carried.json: what a bill of materials has beside packages."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

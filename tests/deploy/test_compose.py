@@ -1,7 +1,5 @@
 """What deploy/compose.yaml promises, read from the file itself."""
 
-from __future__ import annotations
-
 import re
 from ipaddress import ip_address, ip_network
 from pathlib import Path

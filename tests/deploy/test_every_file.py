@@ -1,7 +1,5 @@
 """Nothing in deploy/ is believed: each file is validated by `dev.py check`, or used by a test."""
 
-from __future__ import annotations
-
 import fnmatch
 from pathlib import Path
 

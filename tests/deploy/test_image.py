@@ -1,7 +1,5 @@
 """What deploy/Dockerfile promises, read from it and by building it, and what the bill of materials lists."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What the manifests of deploy/kubernetes promise; `dev.py check` validates each object."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The alert rules, the dashboard and their pages name metrics, labels and values that the service shows."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

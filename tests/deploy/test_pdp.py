@@ -1,7 +1,5 @@
 """What the files of deploy/pdp promise; `dev.py check` validates compose.yaml and each manifest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

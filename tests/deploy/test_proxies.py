@@ -1,7 +1,5 @@
 """The proxies of deploy/caddy and deploy/nginx, run before a service that keeps what it gets."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The units of deploy/systemd, judged by systemd's own programs, and the script that their backup runs."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ A comment says who runs the blocks behind it, up to the next such comment or the
 ``<!-- blocks: run by tests/docs/test_guides.py -->``, or ``<!-- blocks: not run: why -->``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Read the documentation as its tests need it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the recipe "A feature" of CONTRIBUTING makes; ``test_contributing.py`` runs this in the copy."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from typing import Any

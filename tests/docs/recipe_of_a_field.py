@@ -1,7 +1,5 @@
 """What the recipe "A field" of CONTRIBUTING makes; ``test_contributing.py`` runs this in the changed copy."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

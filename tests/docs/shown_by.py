@@ -3,8 +3,6 @@
 A page names a file by its path from the root, in backticks, and behind it in the same line its tests.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Find words of the project on a page that nothing explains to a reader who sees them for the first time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """docs/explanation/asvs.yaml has every requirement of ASVS 5.0.0, and names only what is there."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """Every code block of a page is run by a test that is named before it, or says why not and is well formed."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

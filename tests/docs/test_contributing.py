@@ -1,7 +1,5 @@
 """The recipes of CONTRIBUTING.md work: each is applied to a copy of the checkout."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

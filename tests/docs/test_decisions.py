@@ -1,7 +1,5 @@
 """Each decision record has a status and mutual links to its amendments, and the list has each record once."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages that explain name only what there is: architecture, clocks and faults."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

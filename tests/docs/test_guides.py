@@ -5,8 +5,6 @@ Pages that don't log in find the variables ``base`` and ``token``, of the admini
 have set need no change first, except on the pages of ``INITIAL``, which have a service of their own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Links lead somewhere, and CHANGELOG.md has the form that readers and programs expect."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

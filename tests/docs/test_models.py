@@ -1,7 +1,5 @@
 """The models of docs/explanation/models are right in all their states, and each rule in them is needed."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Pictures of the pages can be read by everybody: each has a title, a description and a text in its page."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path

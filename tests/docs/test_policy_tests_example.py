@@ -1,7 +1,5 @@
 """The test project of docs/examples/policy-tests, copied and run as its readers would."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Each page is of one kind, which is its folder, and names below its heading for whom it is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """README.md tells the truth: its tour runs, and its commands exist."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Pages of the reference, and those about sessions and operating, list what there is and nothing else."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """docs/guides/second-factors.md: from an empty directory to two factors for all administrators."""
 
-from __future__ import annotations
-
 import asyncio
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The site of the documentation: what its pages are made of, what is refused, and how it is served."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Words of the project are in the glossary, and no page leaves its reader alone with one of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

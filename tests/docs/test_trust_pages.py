@@ -1,7 +1,5 @@
 """The pages about trust name what is there: tests, tables, components."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import pairwise

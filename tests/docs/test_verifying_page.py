@@ -1,7 +1,5 @@
 """guides/verifying-tokens.md: its programs verify real tokens, and read their rights as the service does."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os

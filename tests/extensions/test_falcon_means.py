@@ -1,7 +1,5 @@
 """What works of Falcon in an extension: each row of the table for its authors is tried."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path

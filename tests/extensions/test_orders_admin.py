@@ -1,7 +1,5 @@
 """The extension of docs/examples/orders-admin in a running service: all that holds for ours holds for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An extension stays under its own prefix: paths, codes, lines, statements and tables."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

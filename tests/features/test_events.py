@@ -1,7 +1,5 @@
 """Events of the trunk: who listens and in which order, and the triggers of features on its tables."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from typing import Final

@@ -1,7 +1,5 @@
 """Features register themselves: nothing else knows their modules, and each stands in its own folder."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import re

@@ -1,7 +1,5 @@
 """A service starts with each feature off, on one data directory, and what is published stays as it was."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

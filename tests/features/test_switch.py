@@ -1,7 +1,5 @@
 """What is off is absent, loses nothing, and changes nothing that other nodes read."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The stores that hold files, and services that use them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Forms with a file in them, as browsers send them, and as they had better not."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 

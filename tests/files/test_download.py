@@ -1,7 +1,5 @@
 """How files are served, listed and deleted."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

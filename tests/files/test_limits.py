@@ -1,7 +1,5 @@
 """How much may be uploaded: by one file, by one user, at the same time, and how it is counted."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator

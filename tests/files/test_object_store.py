@@ -1,7 +1,5 @@
 """One suite for both kinds of object store; then what only an S3 server can do wrong."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

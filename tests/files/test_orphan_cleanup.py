@@ -1,7 +1,5 @@
 """What is left behind is collected; what is under way, or somebody else's, is left alone."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator

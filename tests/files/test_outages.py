@@ -1,7 +1,5 @@
 """The object store goes away, is slow or refuses the service: 503, a line in the log, nothing left over."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

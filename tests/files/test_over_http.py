@@ -1,7 +1,5 @@
 """Large files through the service as it is run: in little memory, and no faster than they are taken."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import json

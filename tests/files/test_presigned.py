@@ -1,7 +1,5 @@
 """Downloads that the object store answers itself, by URLs that it can check."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Public links: who has one has the file, until it ends, and nobody learns anything from one that has."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What becomes of a file that is uploaded, and of one that is not to be."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Statements and situations for tests, from the text of a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path

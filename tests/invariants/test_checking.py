@@ -1,7 +1,5 @@
 """Statements about a policy: how they are read, and what breaks them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Statements about users hold in every interval between the beginnings and ends of assignments."""
 
-from __future__ import annotations
-
 import random
 from datetime import timedelta
 

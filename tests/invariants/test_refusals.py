@@ -1,7 +1,5 @@
 """A change that breaks a statement is refused with its name, and nothing of it is saved."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The jobs of the service do what their page says, and are listed, run and paused."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

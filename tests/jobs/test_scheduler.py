@@ -1,7 +1,5 @@
 """Jobs run when they are due: by one runner of all, within their bound, and each run is recorded."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

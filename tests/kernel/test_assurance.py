@@ -1,7 +1,5 @@
 """Words of assurance: a stronger authentication satisfies whatever a weaker one does."""
 
-from __future__ import annotations
-
 import itertools
 from typing import get_args
 

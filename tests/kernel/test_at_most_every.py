@@ -1,7 +1,5 @@
 """Intervals and ids that follow the clock."""
 
-from __future__ import annotations
-
 import time
 from uuid import RFC_4122
 

@@ -1,7 +1,5 @@
 """The sizes of the caches, as tests set them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The catalogue of codes, and what two sets of held codes grant in common."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Events call the listeners of features in the order of the registry."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.kernel import events

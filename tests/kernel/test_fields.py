@@ -1,7 +1,5 @@
 """Fields are declared once: what is forgotten fails at once; and what a refused row names as lacking."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Which objects may be stored whose members nobody has declared."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

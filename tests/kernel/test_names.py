@@ -1,7 +1,5 @@
 """Names, and which characters of a text people can't see."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from unicodedata import category

@@ -1,7 +1,5 @@
 """Which accounts count as one person: by single edges, and against an oracle that walks all ways."""
 
-from __future__ import annotations
-
 import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Final, get_args

@@ -1,7 +1,5 @@
 """Files about rights are refused where they could say something else than people read in them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A session store on each kind of servers, and sessions to open in it."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

@@ -1,7 +1,5 @@
 """What a store whose clock was ahead has left behind: set to now, never dropped, and told."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The per-request check and its connection, also against a server that answers as no store should."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Coroutine

@@ -1,7 +1,5 @@
 """Commands that share one connection, against a server that answers as a store may."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A rotation of which nobody learned: a repeat gets its tokens, one at a time, until they are handed out."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Closing sessions, deny markers and bans."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

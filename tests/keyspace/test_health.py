@@ -1,7 +1,5 @@
 """Whether the session store takes writes, as the readiness check finds out."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The online list."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Opening device sessions."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The session store stopped, slow or emptied: refused in bounded time, never passed, and back by itself."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A refresh that is repeated until it is answered loses no session, whatever the servers of the store do."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """The announced policy revision."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.keyspace import RevisionCheckpoint, SessionStore

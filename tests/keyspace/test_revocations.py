@@ -1,7 +1,5 @@
 """Whatever ends tokens is told in a list, in the same step."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.keyspace import SessionStore

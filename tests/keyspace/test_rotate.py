@@ -1,7 +1,5 @@
 """Rotating refresh ids: one winner, races told from theft, and a kill that leaves nothing else behind."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

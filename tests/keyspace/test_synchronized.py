@@ -1,7 +1,5 @@
 """The time of the session store as a node tells it, and the watch that tells of wrong clocks."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

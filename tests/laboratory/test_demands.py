@@ -1,7 +1,5 @@
 """What two policies demand differently, and the weakest words that meet a demand."""
 
-from __future__ import annotations
-
 import random
 
 from service.authz.engine.policy import Policy

@@ -1,7 +1,5 @@
 """Who gains and loses what between two policies is what single decisions of both say."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What ``portcullis policy lint`` finds in resources, bindings, codes and roles, without a database."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

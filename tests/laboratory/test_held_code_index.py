@@ -1,7 +1,5 @@
 """Of many held codes, those are found that can matter, and all others hold nothing that is asked about."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Who gains and loses what, computed for all users at once, is what single decisions say of each of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

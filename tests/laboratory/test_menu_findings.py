@@ -1,7 +1,5 @@
 """What is wrong with the tree of menus: found by the lint, and warned of before it is saved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Lines open by those held codes by which the enforcer opens them, and to holders of these alone."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Which approvals make the stages of a request pass."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Whole sets of classes are decided like each of them by the enforcer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """What is found in rules of requests for access, by who may log in."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A service in the test's own process, and what it has entered in its logs."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Sign-ins and refusals by hour, by request."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import datetime, timedelta
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What the operation log tells of changes: in codes and names, before and after."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Secrets that are sent in every place of every request appear nowhere afterwards."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Every outcome of a login, and whatever ends a session, has its entry in the login log."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 from typing import Any
 from unittest.mock import AsyncMock

@@ -1,7 +1,5 @@
 """Every call of a logged operation leaves one entry, whatever becomes of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """What is kept of paths, queries, bodies and answers, by the types of an operation alone."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """A read that the policy refuses is in the operation log, once, with the number of its repetitions."""
 
-from __future__ import annotations
-
 import asyncio
 from ipaddress import ip_address
 from pathlib import Path

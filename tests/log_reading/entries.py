@@ -3,8 +3,6 @@
 From another thread: the service runs in the loop of the test, may have the tables locked, and must go on.
 """
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any

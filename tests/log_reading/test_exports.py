@@ -1,7 +1,5 @@
 """Exports: files that are whole or visibly cut off, safe to open, and made in little memory."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io

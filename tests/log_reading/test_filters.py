@@ -1,7 +1,5 @@
 """Each filter takes what it says and nothing else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

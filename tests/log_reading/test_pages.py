@@ -1,7 +1,5 @@
 """Long lists and logs that are followed: every entry once, whatever is logged meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from collections.abc import AsyncIterator

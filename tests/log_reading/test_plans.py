@@ -3,8 +3,6 @@
 Whether the planner prefers it at ten million entries is measured by the benchmark ``logs``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

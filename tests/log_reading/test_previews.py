@@ -1,7 +1,5 @@
 """Previews are told from what was done, in lists, files and details; refused reads by their number."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who reads what of the logs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """A bit of a token never opens another code than the one that it was issued for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Nobody writes a Button whose code they do not hold, and a change takes effect at once."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a front end needs of menus: it makes its routes and buttons of one answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -5,8 +5,6 @@ examples: RuoYi-Vue (``RouterVo``, ``MetaVo``), vue-pure-admin (``asyncRoutes``)
 (``AppRouteRecord``).
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Where a menu may stand, and what is seen of the tree: without any store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Which database, secrets and routes the start and the commands use."""
 
-from __future__ import annotations
-
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Uses of permissions as the database has them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a worker has noted of the use of permissions reaches the database once, by code and by day."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Whatever way a request takes, its use is recorded for whom it is about: as the decision log tells it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Use equals the decision log, with workers of two nodes, real concurrency, stops and kills."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import secrets

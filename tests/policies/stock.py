@@ -1,7 +1,5 @@
 """A plain Casbin on the same files: the five functions registered, and nothing else of this service."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any

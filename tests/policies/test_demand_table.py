@@ -1,7 +1,5 @@
 """``assurance.table``: read strictly, and the same policy as the former files and for a plain Casbin."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from argparse import Namespace

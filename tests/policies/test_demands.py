@@ -1,7 +1,5 @@
 """The shipped demands: each level has its cases, and says what its name promises."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from functools import cache

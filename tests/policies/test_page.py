@@ -1,7 +1,5 @@
 """What docs/explanation/policy.md and the lines of docs/reference/rules.md show is what happens."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

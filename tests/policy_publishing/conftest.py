@@ -1,7 +1,5 @@
 """A service of four workers in processes of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

@@ -1,7 +1,5 @@
 """Questions about the whole policy hold up neither each other's connections nor anything else."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """What ends by itself, in answers about the policy, in what commands print and in the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

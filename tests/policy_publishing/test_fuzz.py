@@ -1,7 +1,5 @@
 """Random roles, Buttons, resources and bindings through the API, compared with the written rules."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

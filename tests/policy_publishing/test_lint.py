@@ -1,7 +1,5 @@
 """``portcullis policy lint`` with a database."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser
 from pathlib import Path

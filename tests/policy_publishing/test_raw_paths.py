@@ -1,7 +1,5 @@
 """No form of a request and no header gets around the binding of a resource."""
 
-from __future__ import annotations
-
 import json
 
 import psycopg

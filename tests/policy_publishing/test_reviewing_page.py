@@ -1,7 +1,5 @@
 """docs/guides/reviewing.md: what its commands print and its requests answer, on an installation in use."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What a change of roles and Buttons gives is in force for the next request, and auditors change nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

@@ -3,8 +3,6 @@
 Those that files might have are in ``tests/features/policy_tests/test_seeded_faults.py``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import psycopg

@@ -1,7 +1,5 @@
 """The policies of the database, as commands and requests review them."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.audit.chain.seals import RevisionSeals

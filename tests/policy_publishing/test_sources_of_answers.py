@@ -1,7 +1,5 @@
 """Every command that answers who may do what reads the installation, and says what it has read."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Changes of the policy on four workers: how many decide by it, and none by an older revision."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

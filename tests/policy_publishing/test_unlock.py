@@ -1,7 +1,5 @@
 """``portcullis policy unlock``, and installations that close what nobody has registered."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small worlds, in which all callers and all requests can be tried one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 

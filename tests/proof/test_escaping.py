@@ -1,7 +1,5 @@
 """The short way to a smallest caller finds the one that the way through all canonical samples finds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hypothesis import given, settings

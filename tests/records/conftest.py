@@ -1,7 +1,5 @@
 """The database as the tests of this folder use it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 
 import pytest

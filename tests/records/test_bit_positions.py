@@ -1,7 +1,5 @@
 """A bit position is given again only once no token and no worker can take it for the old code."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a database engine of the service loads, shares and gives way to."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # ruff: noqa: RUF001 - letters that look like others are what is tested
 """Every filter of the API finds a text by itself, in whatever script and case, and up to its whole length."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The database's fold of texts is the one of names, so that a text is found by itself and in any case."""
 
-from __future__ import annotations
-
 import random
 from unicodedata import category
 

@@ -1,7 +1,5 @@
 """Whether the database can be read and written, as the readiness check finds out."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import psycopg

@@ -1,7 +1,5 @@
 """Which users have one of some sets of roles."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

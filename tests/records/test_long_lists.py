@@ -1,7 +1,5 @@
 """Statements about many ids: their list is one text, which PostgreSQL reads once."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import create_engine, select
 

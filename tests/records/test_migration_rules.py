@@ -1,7 +1,5 @@
 """Migrations expand or contract, and say which versions can work with the result (docs/guides/upgrade.md)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What revisions added and removed is what sets of lines say, whatever came and went before."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The kept rows of a revision are those that were stored when it ended, whatever changed before and after."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

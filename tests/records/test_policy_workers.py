@@ -1,7 +1,5 @@
 """Workers and connections that listen to one another over the database."""
 
-from __future__ import annotations
-
 import asyncio
 
 import psycopg

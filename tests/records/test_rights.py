@@ -1,7 +1,5 @@
 """What roles give, and could give, on a real database."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import text
 

@@ -1,7 +1,5 @@
 """What roles gave and users held at any instant, past or future."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 from typing import Any

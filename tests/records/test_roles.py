@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection

@@ -1,7 +1,5 @@
 """Which schemas this version starts on: its own, and newer ones that say that it may."""
 
-from __future__ import annotations
-
 import threading
 from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection

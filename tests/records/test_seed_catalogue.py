@@ -1,7 +1,5 @@
 """An upgraded database gets what a newer version brings, once."""
 
-from __future__ import annotations
-
 import secrets
 from argparse import Namespace
 from collections.abc import Iterator

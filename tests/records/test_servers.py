@@ -1,7 +1,5 @@
 """Several database servers: which one is written, and which standby may be read."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import tempfile

@@ -1,7 +1,5 @@
 """A table has the columns of the record that it stores, and what is said of it besides."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Literal

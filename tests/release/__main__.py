@@ -1,7 +1,5 @@
 """Builds and checks a release into ``dist``, and lists it: ``python3 dev.py release`` runs this."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Builds a release: two distributions for Python, each as sdist and wheel, and a package for npm."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

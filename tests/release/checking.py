@@ -1,7 +1,5 @@
 """Checks what was built: metadata, contents, and an installation of each wheel into an empty environment."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tarfile

@@ -1,7 +1,5 @@
 """A release, installed into empty environments of the oldest and the newest Python of this machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

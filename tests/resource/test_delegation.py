@@ -1,7 +1,5 @@
 """Nobody opens a resource to themselves that they do not reach, or binds a code that they do not hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Administrators set how strongly somebody must have authenticated to touch a resource."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import psycopg

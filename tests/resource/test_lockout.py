@@ -1,7 +1,5 @@
 """Nobody locks everybody out of what administers the policy, by whatever change."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What would break a reader of policy lines: refused at save, harmless when it is there all the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

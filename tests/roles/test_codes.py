@@ -1,7 +1,5 @@
 """Roles are given permissions by codes as well as by ids."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Nobody gives, takes away or touches by way of a role what they do not hold."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How roles are asked for: /api/role/{id}/request-rule, and the lines that follow from it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """One task answers the requests of a connection, and none of them sees anything of the one before."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress

@@ -1,7 +1,5 @@
 """Connections: who takes one, how many there may be, and how long one may take."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """What the server notes while headers arrive saves the full check of a head, and never changes a verdict."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

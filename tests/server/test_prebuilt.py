@@ -1,7 +1,5 @@
 """The application that the template makes for workers: of which settings and files, and in which place."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import secrets

@@ -1,7 +1,5 @@
 """Those who call the running service."""
 
-from __future__ import annotations
-
 import httpx
 
 from tests.support.seeded import ADMINISTRATOR_PASSWORD

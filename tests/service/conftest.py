@@ -1,7 +1,5 @@
 """One running service for all tests that leave it running, and those who call it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a user and an administrator do in a service all day, to be done while something is wrong with it."""
 
-from __future__ import annotations
-
 from typing import Any, Final, Protocol
 
 from tests.web.driver import Answer

@@ -1,7 +1,5 @@
 """Two nodes on the same stores, which are restarted while others call them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.service.wire import exchange

@@ -1,7 +1,5 @@
 """Callers as a proxy's pool makes them: they keep connections, and retry only what they safely can."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter

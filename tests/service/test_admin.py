@@ -1,7 +1,5 @@
 """``portcullis admin``: administrators are created and listed by the operator."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``portcullis admin reset-password``: the way back in, whatever has happened."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Bodies that get their refusal: nothing of them is echoed, logged, or asked for before it is read."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Behind a proxy that shares its connections among all callers, nobody's request is answered by another's."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Iterator

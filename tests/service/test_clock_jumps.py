@@ -1,7 +1,5 @@
 """Real clocks that jump for twelve seconds: of a session store, of a database, of the workers' machine."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

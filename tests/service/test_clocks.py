@@ -1,7 +1,5 @@
 """A clock that is wrong shuts nobody out and revives nothing, and the service says that it is wrong."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A command starts quickly, since it imports only what it runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A database that takes no changes, or has lost its tables or rows: 503 for what needs it, and no write."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

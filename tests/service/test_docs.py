@@ -1,7 +1,5 @@
 """The service describes itself, wholly and from its own files."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from typing import Any

@@ -1,7 +1,5 @@
 """A node that starts refuses clients, so that a proxy uses other nodes, until it can serve them."""
 
-from __future__ import annotations
-
 import errno
 import socket
 from pathlib import Path

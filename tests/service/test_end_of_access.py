@@ -1,7 +1,5 @@
 """Oracle with time: nobody passes by public access that had ended when the question of the proxy arrived."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

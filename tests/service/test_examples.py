@@ -1,7 +1,5 @@
 """The request examples of the documentation, each sent to a seeded service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

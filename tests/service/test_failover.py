@@ -1,7 +1,5 @@
 """A store loses its primary under load: what was acknowledged is there, and the service goes on by itself."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator

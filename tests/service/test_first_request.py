@@ -1,7 +1,5 @@
 """From the first start to a request that is allowed and one that is refused, as a stranger meets them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requests as no polite client writes them: where each ends is plain, and none passes without a token."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

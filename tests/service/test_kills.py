@@ -1,7 +1,5 @@
 """Workers and the session store die by ``kill -9`` under load: every acknowledged change has one entry."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

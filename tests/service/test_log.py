@@ -1,7 +1,5 @@
 """What the service writes while it works: one line of JSON a request, and no secret in it."""
 
-from __future__ import annotations
-
 import re
 
 import httpx

@@ -1,7 +1,5 @@
 """What a worker adds to the memory of its node."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """Metrics and rest of a running service: any worker tells what all count, and idle ones hardly wake."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

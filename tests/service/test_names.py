@@ -1,7 +1,5 @@
 """Names say what a thing is, and docstrings say what a function gives."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

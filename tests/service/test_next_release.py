@@ -1,7 +1,5 @@
 """This version serves on the schema of a later release that only adds to it: during an upgrade, and after."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Python 3.11.0 and that of Debian 12, 3.11.2, are enough: later fixes of 3.11 have brought arguments."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from typing import Final

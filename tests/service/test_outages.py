@@ -1,7 +1,5 @@
 """A store that goes away: 503 where it is needed, never a pass and never a 401, and back by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager

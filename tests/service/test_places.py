@@ -1,7 +1,5 @@
 """Places that the service is started in: what it can't use it does without, and its files are its own."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

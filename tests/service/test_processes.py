@@ -1,7 +1,5 @@
 """The processes of a service: how they start again, are replaced, drain and end."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

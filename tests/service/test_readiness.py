@@ -1,7 +1,5 @@
 """Ready means: users can log in, be authorized, and read and write. What is lost beside that degrades."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

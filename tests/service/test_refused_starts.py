@@ -1,7 +1,5 @@
 """What must not serve does not start: it says why in words, with exit status 1, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Requests with an ``Idempotency-Key`` over real connections, to two workers."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import socket

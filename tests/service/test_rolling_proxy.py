@@ -1,7 +1,5 @@
 """Two nodes behind a proxy of deploy/ are restarted one after the other, and no client notices."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

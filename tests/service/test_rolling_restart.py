@@ -1,7 +1,5 @@
 """Two instances are restarted one after the other, and no caller of either loses a request."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

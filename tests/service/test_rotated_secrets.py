@@ -1,7 +1,5 @@
 """Secrets are replaced node by node while sessions go on (docs/guides/replace-secrets.md)."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Two nodes on the same stores: what befalls one of them leaves the other, and all sessions, as they were."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Each request as the documentation shows it, sent without a change: what "Try it out" does at a click."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Clients that never finish are let go of, and too many of them keep nobody else out."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import time

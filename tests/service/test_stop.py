@@ -1,7 +1,5 @@
 """A service that is told to stop says so and goes on serving, then accepts nobody, then ends."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from collections.abc import Iterator

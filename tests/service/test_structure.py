@@ -1,7 +1,5 @@
 """The house stands as its plan says: imports point down, and no file outgrows a reader."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Oracle with time: no answer is by a right that had ended, or not begun, when its request arrived."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """A worker that can't start is tried again after pauses; when none ever serves, the service ends in words."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Bytes to and from the service over a socket, exactly as a test has written them."""
 
-from __future__ import annotations
-
 import re
 import socket
 import time

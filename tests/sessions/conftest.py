@@ -1,7 +1,5 @@
 """Running services for the tests of sessions, each with settings of its own; never stop one of these."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A running service with its stores at hand, and users who log in to it."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json

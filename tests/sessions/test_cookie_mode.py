@@ -1,7 +1,5 @@
 """Cookie mode over HTTP, as a browser and those who would abuse it see it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy

@@ -1,7 +1,5 @@
 """Device sessions as their users see them over HTTP, under real concurrency."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 import httpx

@@ -1,7 +1,5 @@
 """Online users as administrators see and end them over HTTP."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Sessions while the store is away or was not asked, and clients that never got the answer to a refresh."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

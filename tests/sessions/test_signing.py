@@ -1,7 +1,5 @@
 """Services that sign by each family of algorithms, and keys with which none starts."""
 
-from __future__ import annotations
-
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 

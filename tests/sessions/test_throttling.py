@@ -1,7 +1,5 @@
 """How often one may try, over HTTP, behind a proxy and past it."""
 
-from __future__ import annotations
-
 import httpx
 
 from tests.sessions.site import PROXY, Site, User, at_once, code_of, credentials, log_in, renew

@@ -1,7 +1,5 @@
 """Nothing is let in after a user was marked, while both workers are under load."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Destinations of the export are read strictly, and no fault shows a secret."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

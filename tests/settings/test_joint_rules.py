@@ -1,7 +1,5 @@
 """The rules that join settings (which secret, key files, bucket), and the secret of a local installation."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from concurrent.futures import ThreadPoolExecutor

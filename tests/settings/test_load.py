@@ -1,7 +1,5 @@
 """Where a value comes from, which values are taken, and how faults are told."""
 
-from __future__ import annotations
-
 import dataclasses
 from ipaddress import ip_network
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever tells people to set something names a setting that there is, and the variable that others set."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

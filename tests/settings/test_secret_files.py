@@ -1,7 +1,5 @@
 """Secrets in files that variables name, as container platforms mount them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

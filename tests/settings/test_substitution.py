@@ -1,7 +1,5 @@
 """``${NAME:fallback}`` in the strings of the file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A database that tests have used is as new for the next one, or is not used again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

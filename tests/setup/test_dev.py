@@ -1,7 +1,5 @@
 """dev.py in a checkout of its own, with a stand-in for uv that notes its calls: no test may use a network."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Nobody is told to install what is not ours: the name of the distribution, wherever one is installed."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

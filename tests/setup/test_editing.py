@@ -1,7 +1,5 @@
 """What editors and commits are told fits the checkout."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import tomllib

@@ -1,7 +1,5 @@
 """The packages that are installed: whole, and relied on within bounds."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.metadata

@@ -1,7 +1,5 @@
 """The command of an installation beside packages of others that are called ``service`` too."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

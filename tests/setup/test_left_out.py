@@ -1,7 +1,5 @@
 """A run on a machine that lacks something says so at its end."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

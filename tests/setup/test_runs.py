@@ -1,7 +1,5 @@
 """How a run of the tests is set up: processes, marks of stores, the environment and temporary files."""
 
-from __future__ import annotations
-
 import fcntl
 import importlib
 import inspect

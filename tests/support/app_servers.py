@@ -1,7 +1,5 @@
 """Servers for Python applications, as processes that serve those of ``tests.client.guarded_program``."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -3,8 +3,6 @@
 Tests change single parts of an answer, which no browser would do.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

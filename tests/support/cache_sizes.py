@@ -1,7 +1,5 @@
 """Runs tests with each size of the caches of a guarded request: as they are, of one entry, and off."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Cases of a claim within one test: an item of its own for each would cost more than most cases."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator

@@ -3,8 +3,6 @@
 Most of what tests do is to log in.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from argon2 import PasswordHasher

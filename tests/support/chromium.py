@@ -1,7 +1,5 @@
 """The browser that pages are tried in: the machine's Chromium."""
 
-from __future__ import annotations
-
 from shutil import which
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A cluster as it is, to look at and to tamper with by the documented names of keys."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator

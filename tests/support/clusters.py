@@ -3,8 +3,6 @@
 Making one takes half a second of processor time, copying it a tenth of that.
 """
 
-from __future__ import annotations
-
 import fcntl
 import subprocess
 from pathlib import Path

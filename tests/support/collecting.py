@@ -1,7 +1,5 @@
 """What makes the collection of all tests cheaper, which each process of a parallel run does for itself."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A collector of traces on a port of its own, which decodes what OTLP over HTTP brings."""
 
-from __future__ import annotations
-
 import gzip
 import threading
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ The program that scripts find on their path hands its arguments, input and varia
 socket; the test runs the command in a fork of a process that has imported it all.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -5,8 +5,6 @@ files, its variables and its folder are its own. The template of a service that 
 launcher, in place of one more Python.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -4,8 +4,6 @@ SQLAlchemy keeps its part by engine, Falcon by application, and each service has
 compiled hundreds of times. Services in processes of their own share nothing.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Databases and numbered session stores that live as long as a test, in the session's stores."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Edits of a copy of ``assurance.table``, and the former files with the same lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from service.authz.engine.rules import as_csv

@@ -1,7 +1,5 @@
 """Policies of tests that say nothing about how strongly somebody must have authenticated."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ASSURED, Rule, assured

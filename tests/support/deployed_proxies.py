@@ -1,7 +1,5 @@
 """The proxies of deploy/caddy and deploy/nginx, run at ports of loopback before nodes that tests start."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Writers who go on while a store fails: what was acknowledged, and when."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """Processes that are forked from one that has imported the service, instead of importing it themselves."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys

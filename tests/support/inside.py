@@ -1,7 +1,5 @@
 """The whole service inside the test's own process: one worker, its lifespan included, on real stores."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

@@ -1,7 +1,5 @@
 """A service in the test's own process, of the test alone or shared by those of a module."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The last lines of a run say what was left out on this machine, and how to get it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Final
 

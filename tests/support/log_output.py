@@ -1,7 +1,5 @@
 """Where the log lines of a service in the test's own process go."""
 
-from __future__ import annotations
-
 import io
 import sys
 

@@ -1,8 +1,6 @@
 """A mail server (aiosmtpd) that tests run, and tell what to answer."""
 # ruff: noqa: ARG002, N802 - the hooks of aiosmtpd
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,7 +1,5 @@
 """Which tests need a store: found out from what they and their fixtures call, never marked by hand."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The environment of the tests: temporary files in memory, no settings of the developer's installation."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """A script: own the embedded stores of a directory until killed, telling their URLs in one line of JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

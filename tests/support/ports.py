@@ -1,7 +1,5 @@
 """Ports for programs that must be told one before they listen."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

@@ -1,7 +1,5 @@
 """HTTP requests byte by byte, each over a connection of its own, which any worker may take."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

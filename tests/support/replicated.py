@@ -1,7 +1,5 @@
 """A PostgreSQL with a standby, to be killed, frozen and promoted."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from dataclasses import replace

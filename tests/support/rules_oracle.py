@@ -1,7 +1,5 @@
 """Who may do what by the rules of docs/explanation/policy.md, with nothing of the service in it."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ start takes a quarter of the processor time, and passwords are hashed cheaply. T
 themselves, of their memory or environment, use ``running_anew``, which runs ``python -m service``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

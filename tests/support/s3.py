@@ -1,7 +1,5 @@
 """A real S3 server that checks signatures: ``rclone serve s3`` on a folder, in a process of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -4,8 +4,6 @@ The tests of a file stay together, since they share fixtures; so do the files of
 that share a running service. What takes longest begins first, so that no core is left idle at the end.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The schema of a database as pg_dump tells it, so that two databases can be compared."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from typing import Final

@@ -1,7 +1,5 @@
 """Examples made from JSON schemas, always the same one for the same schema."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

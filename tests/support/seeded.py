@@ -1,7 +1,5 @@
 """A database as the first start leaves it: migrated and seeded. Made once, then copied for each test."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Coroutine, Iterator

@@ -1,7 +1,5 @@
 """Valkey with replicas and a Sentinel, to be killed and frozen."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from pathlib import Path

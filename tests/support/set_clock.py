@@ -1,7 +1,5 @@
 """Real programs with a clock that a test sets while they run: by a library that is put before libc's."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import struct

@@ -1,7 +1,5 @@
 """Clocks that are wrong: of this machine, of processes that tests start, of a session store or database."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

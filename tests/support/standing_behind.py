@@ -1,7 +1,5 @@
 """Who stands behind whom in the database of a service, written and read past it."""
 
-from __future__ import annotations
-
 from tests.support.inside import Inside
 from tests.support.members import query
 

@@ -1,7 +1,5 @@
 """Certificates of an authority of the test's own, and a server that shows one as a proxy or a store does."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

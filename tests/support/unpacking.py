@@ -1,7 +1,5 @@
 """Archives that the tests have made, unpacked by every Python that the project supports."""
 
-from __future__ import annotations
-
 import tarfile
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """Parts of a worker for tests of what is asked of them before, or without, its start."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A Valkey cluster: primaries that share the slots, each with replicas, to be killed and resharded."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any

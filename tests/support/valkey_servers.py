@@ -1,7 +1,5 @@
 """Servers of Valkey that belong together, to be killed; replicas copy as a user who can be shut out."""
 
-from __future__ import annotations
-
 import subprocess
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Waiting for what happens elsewhere, and servers that are really away for a while."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Assignments of roles with a window, and what may be answered while they begin and end."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence

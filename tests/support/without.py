@@ -4,8 +4,6 @@ Tests of what is off are left out: those below ``tests/features/<name>``, and th
 a feature, ``@pytest.mark.feature("export")``.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final

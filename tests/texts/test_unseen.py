@@ -1,7 +1,5 @@
 """No text that people read, whatever way it comes, may turn the direction of what is around it."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from pathlib import Path

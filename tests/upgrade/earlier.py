@@ -4,8 +4,6 @@ What is kept was written by the real programs: ``make.py`` runs them. Its passwo
 for it, and are used nowhere else.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Today's service on what an earlier version has left, in either of the two ways in which that is moved."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ sessions, files, a new signing key, and API keys and other services where it has
 directory, a dump of the database, and what the tests must find again.
 """
 
-from __future__ import annotations
-
 import lzma
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ All that was there must be there, decide as before, and open what it opened: rec
 signing keys, the history of the policy, the chains of the logs.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """The programs of earlier versions run beside today's, as ``docs/guides/upgrade.md`` promises."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 Also after a process that makes or migrates the schema was killed in the middle.
 """
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The parts of login on real stores."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.administration.delegation import Delegation

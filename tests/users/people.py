@@ -1,7 +1,5 @@
 """Users and roles of a test's database, and those who call as them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.inside import Inside

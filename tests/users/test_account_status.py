@@ -1,7 +1,5 @@
 """Disabling and enabling accounts on real stores."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from itertools import permutations

@@ -1,7 +1,5 @@
 """A ban, and kicking in a loop, are as good as disabling an account: the same guards hold."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """A service account that is bound to a service can't get hold of an account that is not."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """What follows at once from a change of a user, and who is named for it."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Nobody gives what they do not hold, and nobody acts on someone who holds more than they do."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

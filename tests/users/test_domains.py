@@ -1,7 +1,5 @@
 """Two spellings of an internationalised domain are one address, in every place that has addresses."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from urllib.parse import quote
 

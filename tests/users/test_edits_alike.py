@@ -1,7 +1,5 @@
 """Users, roles, menus and resources are created, replaced and patched alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

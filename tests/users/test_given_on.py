@@ -1,7 +1,5 @@
 """A right that somebody holds for a time is given on only up to its own end, in every way."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What callers may grant is decided by the enforcer, and told as its decision."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

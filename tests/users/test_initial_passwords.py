@@ -1,7 +1,5 @@
 """Passwords that their owners have to change first: what tokens say of them, and when they end."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import AsyncIterator

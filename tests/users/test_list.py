@@ -1,7 +1,5 @@
 """The list of users: filters, sorts, totals and pages."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlencode

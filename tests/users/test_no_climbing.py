@@ -1,7 +1,5 @@
 """Whatever is called, and in whatever order: nobody ends with more than they began with."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 

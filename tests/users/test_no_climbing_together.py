@@ -1,7 +1,5 @@
 """Two callers of equal power, and every account whose password they get to know, against what they lack."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator

@@ -1,7 +1,5 @@
 """Every act on a user goes through the delegation check: the code leaves no other way."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

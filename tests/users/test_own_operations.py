@@ -1,7 +1,5 @@
 """What a caller may call: as requests are decided, through both layers, whatever has changed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Resetting passwords on real stores."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.administration.accounts import PasswordReset

@@ -1,7 +1,5 @@
 """A password is not made of what is known of its user, wherever it is set."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.inside import Inside

@@ -1,7 +1,5 @@
 """Acts that protect wait for no bulk edit; what has to wait says for what, and nothing is lost by either."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

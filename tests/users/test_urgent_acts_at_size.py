@@ -1,7 +1,5 @@
 """Acts that protect are done within a second beside real bulk edits of full size."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

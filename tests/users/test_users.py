@@ -1,7 +1,5 @@
 """Making, reading, editing and deleting users."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

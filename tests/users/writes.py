@@ -1,7 +1,5 @@
 """Every write that concerns rights: what it takes to be allowed, and a fresh target for each attempt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count

@@ -1,7 +1,5 @@
 """Published vectors: the service takes no foreign token, and of texts what is JSON and nothing else."""
 
-from __future__ import annotations
-
 import json
 from base64 import urlsafe_b64decode
 

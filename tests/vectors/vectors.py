@@ -1,7 +1,5 @@
 """Reads the published test vectors that lie in this folder."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

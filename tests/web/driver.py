@@ -1,7 +1,5 @@
 """Drives an ASGI application with requests that a polite client would not send."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence

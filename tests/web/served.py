@@ -1,7 +1,5 @@
 """An application behind a real server and a real socket, as the service is served."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The OpenAPI document of the service itself: what generators of clients read in it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Items that wait for a thread: bounded, in order, tried again, and handed on at the end."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

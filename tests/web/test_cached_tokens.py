@@ -1,7 +1,5 @@
 """A cached token is never worth more than the same token read anew, however it is sent."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

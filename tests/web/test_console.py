@@ -1,7 +1,5 @@
 """How the console is served: its page, the files of one release, their headers, and the switch."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Cookie mode: which cookies are read, which are set, and what proves that a request was meant."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from http.cookies import SimpleCookie
 

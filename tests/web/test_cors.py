@@ -1,7 +1,5 @@
 """Requests from pages of other origins: which are let through by the browser, and what it is told."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import tempfile

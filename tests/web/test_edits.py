@@ -1,7 +1,5 @@
 """Bodies of ``PUT`` and ``PATCH``, and the entity tags that writes and reads name."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import falcon.testing

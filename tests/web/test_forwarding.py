@@ -1,7 +1,5 @@
 """From where a client is taken to come, and requests that don't arrive as the settings say."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 from types import SimpleNamespace
 from typing import Any

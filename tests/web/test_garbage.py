@@ -1,7 +1,5 @@
 """What a request leaves behind: nothing that only the garbage collector could free."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Who is let in by the guard, and what a denial tells that a responder meets."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The layer ``assurance`` in the guard: who has proved enough, and what a refusal tells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What others send has bounds: each whole number, by a walk over the OpenAPI document, and each text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

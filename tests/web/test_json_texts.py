@@ -1,7 +1,5 @@
 """Texts that look like JSON: what is none is a bad request, whatever type it would have had."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example as also
 from hypothesis import given

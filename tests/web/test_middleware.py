@@ -1,7 +1,5 @@
 """What every request gets, and what a worker releases at its end."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.app import Lifespan

@@ -1,7 +1,5 @@
 """What operations declare of themselves, and the members of their types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import permutations
 from typing import Annotated, Any

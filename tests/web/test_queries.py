@@ -1,7 +1,5 @@
 """Parameters and schemas: what becomes of queries, paths and answers, and which rules have names."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Annotated, Any

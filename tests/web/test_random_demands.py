@@ -1,7 +1,5 @@
 """Ten thousand requests of random callers are decided as an independent statement of the rules says."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Answers, bodies and tables have the fields that a record declares."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, get_type_hints

@@ -1,7 +1,5 @@
 """The faults of a body are told in sentences of our own, all together, whatever the operation."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """The OpenAPI document as it is served: where, when it is made, and what it leaves out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

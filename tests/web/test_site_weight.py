@@ -1,7 +1,5 @@
 """How much a browser loads: compressed files, their entity tags, and the page that asks for a login."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Answers made while they are sent: whole, refused, or visibly cut off, and never more than is taken."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncGenerator

@@ -1,7 +1,5 @@
 """Who calls the service in a fault matrix, timed: what was answered, and whether it may be counted on."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """One fault of one store: the load before, during and after it, and what came of each operation."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

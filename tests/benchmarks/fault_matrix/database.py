@@ -1,7 +1,5 @@
 """The database that fails: a PostgreSQL behind a proxy."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

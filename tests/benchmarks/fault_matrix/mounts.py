@@ -1,7 +1,5 @@
 """Small file systems in memory, which can be filled to the last byte."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

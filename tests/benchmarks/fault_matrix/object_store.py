@@ -1,7 +1,5 @@
 """The object store that fails: an S3 server behind a proxy."""
 
-from __future__ import annotations
-
 import time
 
 from obstore.store import S3Store

@@ -1,7 +1,5 @@
 """The operations of a fault matrix, each with a twin that must be refused, and a look at what was lost."""
 
-from __future__ import annotations
-
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A TCP proxy before a store, which can refuse connections and hold back every answer."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Coroutine

@@ -1,7 +1,5 @@
 """The session store that fails: a Valkey behind a proxy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Stores that fail on demand: each way to fail, made and unmade."""
 
-from __future__ import annotations
-
 import os
 import signal
 from typing import Protocol

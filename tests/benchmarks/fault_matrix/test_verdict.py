@@ -1,7 +1,5 @@
 """A fault matrix: its proxy and its freezing work, and it complains about each fault and nothing else."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

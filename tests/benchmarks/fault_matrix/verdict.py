@@ -1,7 +1,5 @@
 """What is wrong with an outcome, in words; and its row in the table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.benchmarks.fault_matrix.calls import NO_ANSWER

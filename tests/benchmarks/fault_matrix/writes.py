@@ -1,7 +1,5 @@
 """The operations that write records and files, and what of them must be there afterwards."""
 
-from __future__ import annotations
-
 import os
 
 import psycopg

@@ -4,8 +4,6 @@ Run as ``child.py NAME ROUNDS SECONDS FILE`` by the runner: what a benchmark cha
 the cores it may use, does not reach the next one, and what it found before a failure is kept.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Says what became slower, or faster, between two runs, beyond the noise of their rounds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from statistics import median
 from typing import Final

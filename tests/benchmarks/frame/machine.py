@@ -1,7 +1,5 @@
 """Where and with what a run was measured."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

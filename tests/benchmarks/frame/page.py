@@ -1,7 +1,5 @@
 """Writes a run to ``docs/reference``: a page of tables, its charts, and the results themselves."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

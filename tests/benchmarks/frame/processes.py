@@ -1,7 +1,5 @@
 """Runs a process with all that it starts, and leaves none of them behind."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """The benchmarks there are: each a module of ``tests.benchmarks`` whose ``main(pace)`` yields its results."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 TOTAL = 21 * 60

@@ -1,7 +1,5 @@
 """What a benchmark returns: figures over several rounds, compared with others of the same run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -2,8 +2,6 @@
 
 # ruff: noqa: T201 - it talks to a person at a terminal
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -4,8 +4,6 @@ Both are computed from the results of the benchmarks, so that the page can't say
 """
 # ruff: noqa: RUF001 - the signs of the page
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Results as text: for a terminal, and as rows of a page."""
 
-from __future__ import annotations
-
 from tests.benchmarks.frame.results import Goal, Report, Result
 
 HEAD = ("what", "median", "from … to", "unit", "ratio", "from … to", "goal", "")

@@ -1,7 +1,5 @@
 """Two runs compared: what is beyond noise, and what is not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

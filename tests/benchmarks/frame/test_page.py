@@ -1,7 +1,5 @@
 """The page of a run and its charts."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs of benchmarks: their results, no process left behind, and peers that can't be had."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The page about performance has the figures of the published run, and what follows from them."""
 
-from __future__ import annotations
-
 import msgspec
 
 from tests.benchmarks.frame.page import REFERENCE, RESULTS

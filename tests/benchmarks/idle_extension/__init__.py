@@ -4,8 +4,6 @@
 as well. Both are registered resources, bound to the codes of their endpoints.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Final
 

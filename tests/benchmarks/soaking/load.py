@@ -1,7 +1,5 @@
 """The mixed load of a soak: a thread for each kind of work, at a pace that any machine keeps."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """What a soak looks at about once a second: the processes of the service, and what the stores have of it."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a soak complains about, and what it lets pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What the samples of a soak say: what grows, what is bounded, and how evenly the workers were loaded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from statistics import linear_regression, median
 

@@ -1,7 +1,5 @@
 """The database as the tests of stored requests use it."""
 
-from __future__ import annotations
-
 from tests.records.conftest import connection, shared_url
 
 __all__ = ["connection", "shared_url"]

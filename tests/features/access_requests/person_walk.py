@@ -4,8 +4,6 @@ Who has acted is noted beside the walk, by people instead of accounts. A walk in
 twice, or for themselves, has found a fault.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Nobody appoints the approvers of their own request: whom its author makes able to, does not count."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

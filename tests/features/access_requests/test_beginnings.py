@@ -1,7 +1,5 @@
 """A request with a later beginning waits for it, and all is decided anew then."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The catalogue of roles: what each caller may ask for, what it opens, and who approves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

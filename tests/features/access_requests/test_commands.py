@@ -1,7 +1,5 @@
 """Requests for roles at the command line: read past the service, and decided as a user over HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Requests for roles: asked for after a refusal, decided by others, and how roles are asked for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What a grant would do is said before, and a grant that breaks a statement is not made."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a request gives is within every limit, and is seen by those whom it concerns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

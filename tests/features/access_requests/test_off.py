@@ -1,7 +1,5 @@
 """Without requests for roles nobody asks, their rules stay as they are, and what is stored stays true."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import psycopg

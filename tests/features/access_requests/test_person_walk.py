@@ -4,8 +4,6 @@ The rules are those of the service (``service.kernel.persons``, the matching of 
 does. With the relation cut in any one place a walk finds a person who decides as two.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

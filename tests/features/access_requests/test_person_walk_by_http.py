@@ -1,8 +1,6 @@
 """The walk of people over accounts against a service, whole and with one place cut."""
 # ruff: noqa: ARG002 - a service is driven as its rules are; what is cut is inside
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

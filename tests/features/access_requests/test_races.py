@@ -1,7 +1,5 @@
 """Whatever comes at once, a request ends in exactly one way; and no program takes part."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

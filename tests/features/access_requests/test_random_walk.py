@@ -1,7 +1,5 @@
 """Random walks of requests, decisions, edits and detours over two nodes, against an account of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import secrets

@@ -1,7 +1,5 @@
 """What was decided about accounts that count as one person is decided alike when its log is replayed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

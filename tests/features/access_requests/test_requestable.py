@@ -1,7 +1,5 @@
 """Roles that a refusal names: those that would open it, and that the person may ask for."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 

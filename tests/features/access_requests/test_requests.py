@@ -1,7 +1,5 @@
 """Asking for a role and deciding about it: each rule by plain HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

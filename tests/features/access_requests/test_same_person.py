@@ -1,7 +1,5 @@
 """In a request one person counts once, and the author's person not at all, by whatever accounts."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.features.operations.checks import CHECKS

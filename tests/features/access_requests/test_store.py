@@ -1,7 +1,5 @@
 """Requests for roles as they are stored: who sees them, when they expire, and that they end once."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

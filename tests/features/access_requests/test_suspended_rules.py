@@ -1,7 +1,5 @@
 """A role that can be asked for comes to give more: its rule is asked anew, and requests show it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

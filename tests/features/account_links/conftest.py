@@ -1,7 +1,5 @@
 """A service that sends mail, shared by the tests of a file; tests read the mails in its outbox."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from itertools import count

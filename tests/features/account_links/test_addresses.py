@@ -1,7 +1,5 @@
 """An address is confirmed by its owner; until then the one before is that for recovery, and both are told."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

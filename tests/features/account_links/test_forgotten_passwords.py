@@ -1,7 +1,5 @@
 """A forgotten password is set by a link to the confirmed address, and by the second factor of who has one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

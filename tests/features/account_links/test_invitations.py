@@ -1,7 +1,5 @@
 """Somebody who is invited sets the first password by a link, once, and is nobody to a login before."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import count
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Where mail is configured, an invitation reaches nobody but the mailbox of the one who is invited."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.features.account_links.conftest import NEW, Mailing

@@ -1,7 +1,5 @@
 """A way of recovery changes by the proof of what it recovers: the attacks, by each file of demands."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Links of accounts in the database."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.features.account_links import store_tokens as account_tokens

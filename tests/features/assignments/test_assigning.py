@@ -1,7 +1,5 @@
 """Assigning a role for a time, changing the window, ending it: /api/user/{id}/roles."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any

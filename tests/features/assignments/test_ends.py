@@ -1,7 +1,5 @@
 """What comes before and after the ends of assignments: a job, notices, findings and a command."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta

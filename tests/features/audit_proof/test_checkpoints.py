@@ -1,7 +1,5 @@
 """Entries that are gone are noticed without heads given by hand, unless a restore accounts for them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The past of rights is sealed: a row of it that is changed by SQL is found."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Many roles, or resources, are enabled or disabled: all of them or none, by the rules of an edit of one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The same act on many users: all of them or none, by the rules of the act on one."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A store of several servers that share the keys: redirects, dead servers, copies, indexes apart."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Moving from one server to a cluster: sessions go on, what is spent stays spent, and bans stay."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

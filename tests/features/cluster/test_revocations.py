@@ -1,7 +1,5 @@
 """On a cluster a revocation is told in one of several lists before it is made: see decision 0115."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

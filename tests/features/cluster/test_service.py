@@ -1,7 +1,5 @@
 """The whole service on a cluster: who logs in is served, refreshed, told of, and refused after the logout."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 

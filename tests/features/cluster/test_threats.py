@@ -1,7 +1,5 @@
 """What others could do to a cluster, beside what faults do: see docs/explanation/threat-model.md."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``portcullis keys rotate``: what it writes, what it says, and what the next start then accepts."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from datetime import UTC, datetime, timedelta

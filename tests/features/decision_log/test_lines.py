@@ -1,7 +1,5 @@
 """Lines of the decision log that are put together from parts are those of the whole event."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

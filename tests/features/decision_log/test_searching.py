@@ -1,7 +1,5 @@
 """The event of a denial in a file of the decision log."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

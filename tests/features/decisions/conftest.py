@@ -1,7 +1,5 @@
 """A service with the subjects, resources and actions of the AuthZEN certification scenario."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path

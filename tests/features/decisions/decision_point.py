@@ -1,7 +1,5 @@
 """Portcullis as proxies see it, without stores: real routes, gate and policy, and a table of credentials."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial

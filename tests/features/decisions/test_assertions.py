@@ -1,7 +1,5 @@
 """Signed assertions: verified with the public keys alone, good for one service, and for nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each proxy before gunicorn, which cuts the header ``SCRIPT_NAME`` off the path: no client moves it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack

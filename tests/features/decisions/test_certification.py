@@ -1,7 +1,5 @@
 """The AuthZEN certification scenario for the Authorization API 1.0, as far as it asks for no properties."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What proxies ask, and what they are answered: each header profile, without a proxy."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

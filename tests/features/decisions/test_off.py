@@ -1,7 +1,5 @@
 """Without decisions for others no question is answered, and no proxy is told to let a request pass."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.settings import SettingsError, load

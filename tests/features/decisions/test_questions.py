@@ -1,7 +1,5 @@
 """What the enforcer is asked, by an action and a resource, and what it answers about templates."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Searches find exactly what is allowed, and answers are events of the decision log."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Whom a question is about, with which rights: those of its moment, without a round trip of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Through the real proxies, by the files of the guide: the path decided about is the path served."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A whole Portcullis behind a proxy: who may do what is obeyed from the next request on."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

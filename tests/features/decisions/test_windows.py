@@ -3,8 +3,6 @@
 ``docs/explanation/rights-over-time.md`` names these tests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

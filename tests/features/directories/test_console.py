@@ -1,7 +1,5 @@
 """Directories in a browser: what each hands out, set after a preview; and the accounts that they manage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Accounts that nobody uses: a notice, then they are disabled, and each step is in the operation log."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

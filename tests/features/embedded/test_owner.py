@@ -1,7 +1,5 @@
 """What is left of the servers when their owner is killed, and who may own a directory."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

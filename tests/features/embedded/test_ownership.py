@@ -1,7 +1,5 @@
 """A data directory that is not in the hands of its user alone is refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

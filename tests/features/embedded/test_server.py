@@ -1,7 +1,5 @@
 """A server and its processes: kept alive, found, stopped and paused, and saying why it can't start."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The embedded stores as their users see them, in directories of all kinds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import psycopg

@@ -1,7 +1,5 @@
 """Commands on the database of a service: see ``tests.policy_publishing.conftest``."""
 
-from __future__ import annotations
-
 from tests.policy_publishing.conftest import command, command_on
 
 __all__ = ["command", "command_on"]

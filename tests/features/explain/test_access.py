@@ -1,7 +1,5 @@
 """Who passes what, as told for all roles and requests, is what single decisions say."""
 
-from __future__ import annotations
-
 import csv
 import random
 import re

@@ -1,7 +1,5 @@
 """Questions about an instant: what was decided then, what will be, and by whose decision."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

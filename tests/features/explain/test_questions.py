@@ -1,7 +1,5 @@
 """The questions of a reviewer, asked by an auditor over HTTP and by the operator at the command line."""
 
-from __future__ import annotations
-
 import asyncio
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A refusal explained by the id of its decision alone, from the operation log or the decision log."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path

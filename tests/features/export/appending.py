@@ -1,7 +1,5 @@
 """What a process of its own appends to a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from service.features.decision_log.appended_file import AppendedFile

@@ -1,7 +1,5 @@
 """A database with entries, and deliveries that read it."""
 
-from __future__ import annotations
-
 import base64
 import secrets
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """A worker that sends to one destination until it is killed."""
 
-from __future__ import annotations
-
 import asyncio
 
 from service.features.export.delivery import Delivery

@@ -1,7 +1,5 @@
 """Operators see how destinations do, send dead letters again, and forget destinations."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from argparse import ArgumentParser

@@ -1,7 +1,5 @@
 """How events of the decision log get into a file, also in a whole service, and what happens if they can't."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """Events of the decision log get to destinations by way of the database, which is emptied again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

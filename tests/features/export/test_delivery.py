@@ -1,7 +1,5 @@
 """Every entry arrives, in the order of its log, whatever happens to the receiver or the worker."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

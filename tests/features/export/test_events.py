@@ -1,7 +1,5 @@
 """What an event of the decision log tells, and what it withholds."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

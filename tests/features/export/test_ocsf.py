@@ -1,7 +1,5 @@
 """Events of OCSF, validated with its published schema."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """A service that exports nothing says so, holds back what destinations lack, and loses nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A logged decision, made again: by the same policy it is the same, by another one what that would decide."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

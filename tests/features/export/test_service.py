@@ -1,7 +1,5 @@
 """The export of a whole service and its guide: what is done by HTTP arrives within seconds."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

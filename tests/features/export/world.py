@@ -1,7 +1,5 @@
 """A service of a few routes in this process, whose decisions are logged, and its callers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """A hub that signs by ES256, with a service to follow, and followers in the test's own process."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Who follows is known by the hub, shown and waited for."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

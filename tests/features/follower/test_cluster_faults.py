@@ -1,7 +1,5 @@
 """A primary of a cluster dies under load, and no token is let in for longer than the bound after its end."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import Iterator

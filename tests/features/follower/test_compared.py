@@ -1,7 +1,5 @@
 """The part of the rights that a renewal compares is the same, however many records there are."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

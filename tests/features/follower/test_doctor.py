@@ -1,7 +1,5 @@
 """The command, and what its doctor says about the settings, the hub and the process."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A follower answers as the hub does: the same answers, by the same lines, with the same ids."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,8 +4,6 @@ A hub, processes beside services, callers, and a line between hub and processes 
 Rights change all the time; each accepted answer is compared with what was true in the bound before it came.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """What changes at the hub is followed, and only a whole answer gives a lease."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

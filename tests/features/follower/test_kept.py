@@ -1,7 +1,5 @@
 """The file of a follower is made in small pieces, and reads as one."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

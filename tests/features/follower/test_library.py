@@ -1,7 +1,5 @@
 """The library: a decision point in the process of a program, that follows as long as it is used."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Without followers no renewal is answered, and no setting says that somebody is waited for."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.settings import SettingsError, load

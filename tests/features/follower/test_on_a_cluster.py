@@ -1,7 +1,5 @@
 """A hub whose session store is a cluster is followed as one with one server is."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from functools import partial

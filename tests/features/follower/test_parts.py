@@ -1,7 +1,5 @@
 """What takes several renewals to read gives a lease, and decides, only as a whole."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

@@ -1,7 +1,5 @@
 """What was decided beside a service is logged, and decided again by another policy."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

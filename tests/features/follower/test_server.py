@@ -1,7 +1,5 @@
 """The process beside a service speaks as the hub does, and says what its answers rest on."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Attacks on a follower, beside faults: see docs/explanation/decisions-beside-services.md."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

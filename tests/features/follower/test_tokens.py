@@ -1,7 +1,5 @@
 """Tokens are verified beside the service, and refused wherever the hub refuses them."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

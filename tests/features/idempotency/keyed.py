@@ -1,7 +1,5 @@
 """Requests that create something, under keys of their own."""
 
-from __future__ import annotations
-
 import itertools
 import secrets
 from typing import Any

@@ -1,7 +1,5 @@
 """What is kept of requests with a key, with which transaction, and for how long."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace

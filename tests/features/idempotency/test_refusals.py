@@ -1,7 +1,5 @@
 """Operations that take no ``Idempotency-Key``, and how they say why."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

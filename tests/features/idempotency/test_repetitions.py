@@ -1,7 +1,5 @@
 """A creating request with an ``Idempotency-Key`` is served once, and each repetition gets the same answer."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

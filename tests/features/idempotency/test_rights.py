@@ -1,7 +1,5 @@
 """Each repetition is authenticated and authorized anew, and changes nothing that the logs could tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.features.idempotency.keyed import key, new, was_replayed

@@ -1,7 +1,5 @@
 """What is counted, also before anything has happened, how workers share it, and who is told."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Without metrics: 404 in their place, nothing is counted or shared, and readiness stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Users are told what happens to their accounts, by whatever way it happens, in the product and by mail."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Awaitable, Callable

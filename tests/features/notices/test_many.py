@@ -1,7 +1,5 @@
 """Notices arrive by SMTP, and many of them hold nobody up."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.authn.sealing import FactorKeys

@@ -1,7 +1,5 @@
 """Users read their own notices, mark them, and are told of logins from devices that are new."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The link of a notice ends all sessions of the owner, once, by a POST, and does nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

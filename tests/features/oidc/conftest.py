@@ -1,7 +1,5 @@
 """A service with two providers of OpenID Connect, for front ends and with cookies."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import AsyncIterator, Iterator

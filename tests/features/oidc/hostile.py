@@ -1,7 +1,5 @@
 """A provider of OpenID Connect that does what it is told, lies included: a small server on this machine."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hmac

@@ -1,7 +1,5 @@
 """Accounts that are handed over to a provider, decisions below a ceiling made again, and very long names."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A link or a step-up that was begun ends with the session in which it was."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Signing in with ``oidc-provider``, a certified provider from npm: what it sends is what is understood."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

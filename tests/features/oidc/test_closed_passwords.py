@@ -1,7 +1,5 @@
 """Who has an account at a provider that allows no password gets nowhere by one; an administrator does."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Signing in with cookies: one browser begins and ends it, and the page that ends it is of this service."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """A provider that is compromised is cut off by one command."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """What directories may hand out: the ceiling is asked of the enforcer, whoever rules the directory."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager

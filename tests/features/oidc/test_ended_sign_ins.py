@@ -1,7 +1,5 @@
 """What ends a sign-in with a provider also reaches one that has opened no session yet."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 

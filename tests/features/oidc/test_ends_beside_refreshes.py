@@ -1,7 +1,5 @@
 """A session ends while it is refreshed and its tokens are introspected, at two nodes, in every way."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import secrets

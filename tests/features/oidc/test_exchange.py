@@ -1,7 +1,5 @@
 """How this client proves itself to a provider, and what it asks of it beside the ID token."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """More that a hostile provider or browser tries: each is refused, and holds up nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

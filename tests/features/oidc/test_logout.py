@@ -1,7 +1,5 @@
 """Logging out together with a provider ends the sessions of that sign-in, and no others."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit

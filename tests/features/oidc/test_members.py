@@ -1,7 +1,5 @@
 """A changed mapping reaches the members of a directory without their doing, and never beyond the ceiling."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Without the feature nobody signs in with a provider, and what the settings have closed stays closed."""
 
-from __future__ import annotations
-
 import secrets
 
 import psycopg

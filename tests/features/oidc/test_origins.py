@@ -1,7 +1,5 @@
 """By which directories a user is known: read and unlinked, by the user and by administrators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A sign-in with cookies that needs a second factor of this service, and pages for all that is refused."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit

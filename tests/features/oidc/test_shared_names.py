@@ -1,7 +1,5 @@
 """A provider and what provisions accounts have names of their own; where not, neither is the other."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Signing in with a provider that lies: nothing that it or a browser makes up is believed."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Providers that are slow, endless or wrong about themselves hold up no worker, and are not believed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """A sign-in with a provider ends what others did to an account, unless they could have linked it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.features.oidc.conftest import Browser

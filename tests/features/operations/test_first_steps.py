@@ -1,7 +1,5 @@
 """What has been done of the first steps in a new installation, by request."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.inside import Inside

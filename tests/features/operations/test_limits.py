@@ -1,7 +1,5 @@
 """Certificates and disks: what is looked at, and what is said of it."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The findings of a running service, by request."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages of the API and of the problem codes."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Without the pages: 404 in their place, and nothing leads there."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.features.pages.links import facts

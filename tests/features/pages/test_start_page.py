@@ -1,7 +1,5 @@
 """The start page: where it leads, what it tells, and to whom."""
 
-from __future__ import annotations
-
 import pytest
 
 from service import __version__

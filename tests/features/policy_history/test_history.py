@@ -1,7 +1,5 @@
 """What revisions changed, who asked for it, and how a past one would have decided."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

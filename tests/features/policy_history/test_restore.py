@@ -1,7 +1,5 @@
 """A restore brings exactly the shared lines of a past revision back, by edits that the caller may make."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Past revisions that somebody has changed are believed nowhere, and what was forged is found and mended."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator

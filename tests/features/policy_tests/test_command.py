@@ -1,7 +1,5 @@
 """``portcullis policy test``."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from argparse import ArgumentParser

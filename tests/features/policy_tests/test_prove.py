@@ -1,7 +1,5 @@
 """``portcullis policy prove``, on files."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """``portcullis policy report`` of an installation."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

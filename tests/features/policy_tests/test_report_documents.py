@@ -1,7 +1,5 @@
 """The two writers of reports: what they make of hostile texts, and how a page is built."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

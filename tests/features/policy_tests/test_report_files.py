@@ -1,7 +1,5 @@
 """``portcullis policy report`` of files only."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from functools import cache
 from itertools import pairwise

@@ -3,8 +3,6 @@
 Those that an installation might have are in ``tests/policy_publishing/test_seeded_faults.py``.
 """
 
-from __future__ import annotations
-
 import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable

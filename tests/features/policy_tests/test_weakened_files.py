@@ -1,7 +1,5 @@
 """What opens more than the shipped files, or demands less, is refused or found, in use or not."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from argparse import Namespace

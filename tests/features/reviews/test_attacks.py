@@ -1,7 +1,5 @@
 """Reviews while others change what they are about, decided by who must not, and raced."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

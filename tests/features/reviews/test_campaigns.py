@@ -1,7 +1,5 @@
 """Reviews in any order of acts: what is claimed of every campaign, and that a large one is bearable."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from time import process_time

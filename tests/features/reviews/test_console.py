@@ -1,7 +1,5 @@
 """Reviews of assignments, rights that nobody needs, and sign-offs of revisions."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What ``doctor`` says about reviews, and sign-offs in ``portcullis policy log``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Evidence: what an archive has, and that every changed byte of it is noticed without a database."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """Archives that somebody has made to deceive an auditor, or the machine that verifies them."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import warnings

@@ -1,7 +1,5 @@
 """``portcullis evidence`` and ``portcullis audit verify --evidence``, as an auditor uses them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The script by which evidence is verified without this program: it finds what the program finds."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

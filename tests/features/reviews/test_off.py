@@ -1,7 +1,5 @@
 """Without reviews nobody is asked, what they have taken stays taken, and no review is left hanging."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

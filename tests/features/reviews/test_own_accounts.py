@@ -1,7 +1,5 @@
 """Nobody decides about themselves by another account that counts as the same person."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Who sees a review and decides in it: it takes the code of the review alone, whose line is published."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reviews of assignments: each rule by plain HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """What becomes of assignments of one role that a review shortens or revokes beside one another."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Revisions that were signed off, and what has changed since."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

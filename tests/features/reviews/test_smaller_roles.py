@@ -1,7 +1,5 @@
 """Smaller roles change no recorded decision, and nothing can be left out of them: compared by brute force."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, combinations
 from typing import NamedTuple

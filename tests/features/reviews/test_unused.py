@@ -1,7 +1,5 @@
 """What was not used: by the API, the command and ``doctor``."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command that tells what was not used, and the log by which smaller roles are checked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

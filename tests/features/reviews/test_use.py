@@ -1,7 +1,5 @@
 """What reviews tell of recorded use: last uses, proposals with their ground, and scopes by use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

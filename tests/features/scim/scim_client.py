@@ -1,7 +1,5 @@
 """A client that provisions by SCIM, as a service account of a running service."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any, Final

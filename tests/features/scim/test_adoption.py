@@ -1,7 +1,5 @@
 """Accounts that are here become those of a directory; what it manages has no password by other ways."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

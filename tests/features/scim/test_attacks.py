@@ -1,7 +1,5 @@
 """Attacks by a client that provisions, and by a member of its groups: nobody gains, nothing falls over."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 from urllib.parse import quote

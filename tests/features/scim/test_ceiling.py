@@ -1,7 +1,5 @@
 """A client that provisions raises nobody above its ceiling, itself least, and locks nobody out."""
 
-from __future__ import annotations
-
 import random
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Who is disabled by SCIM has nothing left that opens the service, whichever way the client takes."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

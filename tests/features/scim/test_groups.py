@@ -1,7 +1,5 @@
 """Groups by SCIM over HTTP: their members get the roles of the mapping, and lose them with the group."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.features.scim.scim_client import GROUP, PATCH, ScimClient, roles_of, scim_client

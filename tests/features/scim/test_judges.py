@@ -1,7 +1,5 @@
 """Programs that judge SCIM servers, written by others: scim2-tester and scim-sanity, over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Queries by SCIM over HTTP: attributes and their parts, order, searches by a body, absolute addresses."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any, Final
 from urllib.parse import quote

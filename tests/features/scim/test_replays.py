@@ -1,7 +1,5 @@
 """What Entra and Okta send ends in the right state; sent again, it changes nothing."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 from urllib.parse import quote

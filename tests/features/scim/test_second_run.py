@@ -1,7 +1,5 @@
 """A directory that is provisioned twice: the second run writes nothing; large groups cost few statements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Users by SCIM over HTTP: what is created, read, edited and disabled, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A service with a key for second factors and an address for passkeys, shared by the tests of a file."""
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import AsyncIterator, Mapping

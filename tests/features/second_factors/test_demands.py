@@ -1,7 +1,5 @@
 """The shipped demands at work: two factors for administrators, a fresh login for the own address."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from typing import Any

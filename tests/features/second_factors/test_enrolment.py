@@ -1,7 +1,5 @@
 """Enrolling, listing and removing one's own factors."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from typing import Final

@@ -1,7 +1,5 @@
 """The key of second factors: replaced, lost, and what the doctor says of it."""
 
-from __future__ import annotations
-
 import secrets
 
 import pytest

@@ -1,7 +1,5 @@
 """Registrations and assertions of passkeys, and the authenticator of these tests."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Mapping

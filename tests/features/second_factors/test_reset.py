@@ -1,7 +1,5 @@
 """Administrators see and reset the factors of others, and nobody their own in this way."""
 
-from __future__ import annotations
-
 from unittest.mock import AsyncMock
 
 import pytest

@@ -1,7 +1,5 @@
 """Logins of users with second factors: the challenge, its answers, and what comes in between."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from base64 import urlsafe_b64decode

@@ -1,7 +1,5 @@
 """Step-up: new tokens of the same session, which say how and when their user has proved it again."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

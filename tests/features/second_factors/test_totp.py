@@ -1,7 +1,5 @@
 """One-time codes against the vectors of RFC 6238, and how secrets and recovery codes are kept."""
 
-from __future__ import annotations
-
 import base64
 from urllib.parse import parse_qs, unquote, urlsplit
 

@@ -1,7 +1,5 @@
 """A store behind Sentinel: the primary is found and followed, also by TLS, and what it confirmed survives."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 import tempfile

@@ -1,7 +1,5 @@
 """Two workers of one service in the test's own process, and service accounts with keys."""
 
-from __future__ import annotations
-
 import itertools
 import secrets
 from collections.abc import AsyncIterator

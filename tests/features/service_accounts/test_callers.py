@@ -1,7 +1,5 @@
 """What a request with an API key may do, from the next request after each change, on every worker."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Service accounts and their keys, through the API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The form of API keys, where their text must not turn up, and what tells which key acted."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

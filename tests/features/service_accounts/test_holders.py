@@ -1,7 +1,5 @@
 """What is read of an API key, when it is read again, and how often wrong ones are tried."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from datetime import datetime

@@ -1,7 +1,5 @@
 """An invented API key costs one look-up, and never takes all connections for single statements."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Client credentials (RFC 6749 §4.4) and introspection (RFC 7662)."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 from urllib.parse import quote, urlencode

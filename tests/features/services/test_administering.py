@@ -1,7 +1,5 @@
 """Other services, their resources and openings, written through the API under rights for each service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Dry runs of services and openings change nothing, and what they answer is what is then done."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

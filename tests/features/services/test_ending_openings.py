@@ -1,7 +1,5 @@
 """Public access to another service that ends: at its instant, whether or not anything runs then."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from datetime import UTC, datetime, timedelta

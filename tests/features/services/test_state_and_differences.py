@@ -1,7 +1,5 @@
 """Other services in state files, and in exact comparisons of two policies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

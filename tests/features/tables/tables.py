@@ -1,7 +1,5 @@
 """Sending tables, and what is said of their rows."""
 
-from __future__ import annotations
-
 from tests.support.inside import Inside
 from tests.web.driver import Answer
 

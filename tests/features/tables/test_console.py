@@ -1,7 +1,5 @@
 """Imports of users and roles in the console: the template, the faults by row, and what is saved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

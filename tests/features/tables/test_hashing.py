@@ -1,7 +1,5 @@
 """Many passwords at once: all of them, and no more at a time than there are threads."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What nobody should send in a table: taken literally or refused, and never a fault of the service."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``portcullis resource import`` against a database: what is new is registered, disabled, and only once."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 

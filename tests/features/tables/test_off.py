@@ -1,7 +1,5 @@
 """Without tables in and out, their paths are not found, and nobody can do more than before."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import AsyncIterator

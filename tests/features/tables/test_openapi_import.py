@@ -1,7 +1,5 @@
 """Operations of OpenAPI documents as resources of another service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Roles as tables, over the whole service."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

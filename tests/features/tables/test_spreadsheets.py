@@ -1,7 +1,5 @@
 """Tables as spreadsheets write them: what is skipped, and what is named by its separator, column and row."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.features.tables.tables import faults, send

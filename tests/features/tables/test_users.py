@@ -1,7 +1,5 @@
 """Users as tables, over the whole service."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io

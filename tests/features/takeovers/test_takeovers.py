@@ -1,7 +1,5 @@
 """Whoever could get to act as the owner of an account is noted with the act, and nobody else is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A service whose every request is traced, and the collector that gets its spans."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 

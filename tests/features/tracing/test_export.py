@@ -1,7 +1,5 @@
 """Spans on their way to a collector: never waited for, bounded, and counted when they are lost."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """Traces of services that are not like the others, and of those that lack the extra."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

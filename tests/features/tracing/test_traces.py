@@ -1,7 +1,5 @@
 """The traces of a whole service, as a collector gets them, and the header ``traceparent``."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """``?dryRun=true``: what a write would do is told, and nothing is done."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a dry run tells is what really saving does: compared with decisions before and after, user by user."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import dataclass, field

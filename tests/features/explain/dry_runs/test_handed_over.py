@@ -1,7 +1,5 @@
 """A dry run is handed to what begins the transaction: nothing else keeps it from being saved."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.docs.pages import ROOT

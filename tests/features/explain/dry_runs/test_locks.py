@@ -1,7 +1,5 @@
 """A dry run keeps no other change waiting, and is made again when another change overtakes it."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An installation that sends mails: its settings, its outbox, and the rows of it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

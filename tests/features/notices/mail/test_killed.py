@@ -1,7 +1,5 @@
 """A killed process loses no mail, and none arrives twice whose acceptance a server has answered for."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import textwrap

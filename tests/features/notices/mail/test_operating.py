@@ -1,7 +1,5 @@
 """What operators see of the outbox, and do with it; requests are answered whatever the mail server does."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

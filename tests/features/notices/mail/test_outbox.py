@@ -1,7 +1,5 @@
 """A mail is there if what it tells was saved; its link is readable only with the key and beside its row."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta, timezone
 from string import Formatter
 

@@ -1,7 +1,5 @@
 """Mails arrive once, whole and with good headers; what is not taken waits, or is given up."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Services for the tests of backup and restore."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Archives that others have written or changed: what is read of them, and what is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

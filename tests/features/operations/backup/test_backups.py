@@ -1,7 +1,5 @@
 """Backups of a running service: what is in them, and what is refused."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

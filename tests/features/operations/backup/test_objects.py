@@ -1,7 +1,5 @@
 """Objects of other restore epochs, and of files that a backup copies, are left alone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field

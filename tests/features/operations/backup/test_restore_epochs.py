@@ -1,7 +1,5 @@
 """A running service whose database gets another restore epoch, and the versions of restored records."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 

@@ -1,7 +1,5 @@
 """A backup under load, restored elsewhere beside the session store and the files of the original."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import secrets

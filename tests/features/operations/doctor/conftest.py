@@ -1,7 +1,5 @@
 """Installations to look at, each with what an operator could have got wrong."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Callable, Iterator

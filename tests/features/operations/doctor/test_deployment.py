@@ -1,7 +1,5 @@
 """What the doctor says of other nodes, of upkeep, of replicas and of this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

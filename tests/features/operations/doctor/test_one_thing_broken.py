@@ -3,8 +3,6 @@
 All cases share one service; each breaks one thing, mends it, and sees that all is well again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import subprocess

@@ -1,7 +1,5 @@
 """What the doctor says of the policy, and of those who may do everything."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

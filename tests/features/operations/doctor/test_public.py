@@ -1,7 +1,5 @@
 """What ``doctor --url`` says of the way from the public address to the service."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the doctor says of settings, and of files that hold secrets."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the doctor says of stores that are set up wrongly, and of stores that are out of reach."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """What the doctor says of logs, of jobs, of API keys that expire soon, and of a reviewed state file."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path

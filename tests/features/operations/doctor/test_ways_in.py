@@ -3,8 +3,6 @@
 And whether a provider has the name of what provisions accounts.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A seeded database with its policy published, and units of work on it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass

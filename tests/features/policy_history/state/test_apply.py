@@ -1,7 +1,5 @@
 """Applying a state: in one transaction, under the rights of a caller, to what the plan has told."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``portcullis state …`` from the command line, with its exit status and what it leaves in the logs."""
 
-from __future__ import annotations
-
 import errno
 import json
 import resource

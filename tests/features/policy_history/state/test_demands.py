@@ -1,7 +1,5 @@
 """State files say how strongly somebody must have authenticated to touch a resource."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

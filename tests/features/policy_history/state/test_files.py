@@ -1,7 +1,5 @@
 """The state file: what is written is read again, and faults are named by line and place."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import make_dataclass
 from pathlib import Path

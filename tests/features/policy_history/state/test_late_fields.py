@@ -1,7 +1,5 @@
 """A late field that a state file leaves out keeps what is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

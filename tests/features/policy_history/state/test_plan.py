@@ -1,7 +1,5 @@
 """``portcullis state export`` and ``plan``: what is stored as a file, and what a file would change."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """State files say how roles are asked for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever an installation has come to hold can be exported, and applied where nothing is."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Mapping

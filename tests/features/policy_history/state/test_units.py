@@ -1,7 +1,5 @@
 """A unit of work: edits of menus, resources and roles in one transaction, under the rights of one caller."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import asdict
 from typing import Any
