@@ -169,7 +169,7 @@ _BUTTONS_BY_ROLE: Final = (
 
 async def _counts(connection: AsyncConnection, statement: Select[int, int]) -> dict[int, int]:
     """Return the numbers of a statement by id."""
-    return {role_id: count for role_id, count in (await connection.execute(statement)).tuples()}
+    return dict((await connection.execute(statement)).all())
 
 
 async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:
