@@ -186,3 +186,34 @@ async def test_callers_who_reach_the_more_general_resource_may_take_requests_fro
     )
 
     assert answer.status == 201
+
+
+async def test_a_new_resource_is_bound_only_to_buttons_whose_codes_the_caller_holds(
+    shared: Inside, shared_clerk: Member
+) -> None:
+    listing, deleting = await ids_of(shared, "system:user:list", "system:user:delete")
+    before = await state(shared)
+
+    foreign = await shared_clerk.ask(
+        "POST", "/api/resource", guarded("born-foreign") | {"menuIds": [listing, deleting]}
+    )
+    tried = await shared_clerk.ask(
+        "POST", "/api/resource?dryRun=true", guarded("born") | {"menuIds": [listing]}
+    )
+    assert (foreign.status, foreign.code, await state(shared)) == (403, "permission_denied", before)
+    assert (tried.status, await state(shared)) == (200, before)
+    made = await shared_clerk.ask("POST", "/api/resource", guarded("born") | {"menuIds": [listing]})
+    buttons = await shared.data("GET", f"/api/resource/{made.json['data']['id']}/buttons")
+    assert (made.status, buttons["menuIds"]) == (201, [listing])
+
+
+async def test_binding_with_the_registration_needs_the_permission_to_bind(shared: Inside) -> None:
+    registering = await member(shared, "registrar", "system:resource:create", "system:user:list")
+    (listing,) = await ids_of(shared, "system:user:list")
+
+    bare = await registering.ask("POST", "/api/resource", guarded("bare") | {"menuIds": []})
+    both = await registering.ask("POST", "/api/resource", guarded("both-at-once") | {"menuIds": [listing]})
+    unknown = await shared.ask("POST", "/api/resource", guarded("unknown") | {"menuIds": [2**40]})
+
+    assert (bare.status, both.status, both.code) == (201, 403, "permission_denied")
+    assert (unknown.status, unknown.fields) == (422, ["menuIds[0]"])

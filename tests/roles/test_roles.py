@@ -152,3 +152,15 @@ async def test_writing_roles_publishes_nothing(house: Inside) -> None:
     answer = await house.ask("DELETE", f"/api/role/{made['id']}")
 
     assert answer.header("x-policy-revision") == before
+
+
+async def test_a_list_counts_the_users_and_the_permissions_of_each_role(house: Inside) -> None:
+    await member(house, "heron", "system:role:list", "system:user:list", "system:menu:list")
+
+    async def counts(code: str) -> list[tuple[int, int]]:
+        listed = await house.data("GET", f"/api/role/list?roleCode={code}")
+        return [(role["userCount"], role["permissionCount"]) for role in listed["items"]]
+
+    assert (await counts("heron"), await counts("user")) == ([(1, 3)], [(0, 0)])
+    await query(house, "UPDATE sys.user_role SET valid_until = now() - interval '1 hour'")
+    assert await counts("heron") == [(0, 3)]
