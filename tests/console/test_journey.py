@@ -34,6 +34,9 @@ class Hands(Protocol):
     def tick(self, name: str) -> None:
         """Choose a box, of a form or of a tree."""
 
+    def choose(self, chosen: str, name: str) -> None:
+        """Choose what stands below the ``chosen`` one of several."""
+
 
 class Mouse:
     """Clicks, and types only text; a field is reached by the Tab key."""
@@ -54,6 +57,11 @@ class Mouse:
     def tick(self, name: str) -> None:
         box = self._page.get_by_role("checkbox", name=name)
         box.or_(self._page.get_by_role("treeitem", name=name).last.locator(".tick")).click()
+        self.clicks += 1
+
+    def choose(self, chosen: str, name: str) -> None:
+        expect(self._page.get_by_role("radio", name=chosen)).to_be_checked()
+        self._page.get_by_role("radio", name=name).check()
         self.clicks += 1
 
 
@@ -77,6 +85,11 @@ class Keyboard:
     def tick(self, name: str) -> None:
         self._reach(name, tree="ArrowDown")
         self._page.keyboard.press("Space")
+
+    def choose(self, chosen: str, name: str) -> None:
+        self._reach(chosen)
+        self._page.keyboard.press("ArrowDown")
+        assert self._page.evaluate(FOCUSED).startswith(name)
 
     def _reach(self, name: str, tree: str = "Tab") -> None:
         """Move the focus on until it is on what begins with ``name``."""
@@ -129,6 +142,7 @@ def test_from_the_first_password_to_a_log_that_tells_who_was_refused_and_then_al
     headed(page, "New user")
     hands.fill("User name", "wren")
     hands.fill("Name", "Wren")
+    hands.choose("Invite the user", "Set a password now")
     hands.fill("Password", ADMINISTRATOR_PASSWORD)
     hands.tick("Makers")
     hands.follow("Create")

@@ -63,8 +63,8 @@ def test_a_change_is_previewed_saved_explained_and_restored(visit: Visit, house:
     page = visit.page
     method, path = REQUEST.split()
     visit.sign_in(address=f"/resources/new?method={method}&path={path}")
-    page.get_by_label("Name").fill("Map of permissions")
-    button(page, "Register").click()
+    page.get_by_label("Name", exact=True).fill("Map of permissions")
+    button(page, "Preview").click()
     expect(page.get_by_role("dialog")).to_contain_text("Nobody gains or loses access")
     button(page.get_by_role("dialog"), "Register").click()
     headed(page, "Map of permissions")
