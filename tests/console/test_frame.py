@@ -150,7 +150,7 @@ PREVIEW: Final = """async () => {
     one.open = true;
     await new Promise((resolve) => { one.addEventListener("toggle", resolve, { once: true }); });
   }
-  return [shown.textContent.includes("1,000 requests"), folded, lists()];
+  return [shown.textContent.includes("1,000 endpoints"), folded, lists()];
 }"""  # noqa: E501 - a line of a script
 
 

@@ -96,7 +96,7 @@ def test_the_path_to_a_request_is_shown_on_the_page_of_a_user(visit: Visit, hous
     user = house.member("linnet", "system:role:list")
     page = visit.page
     visit.sign_in(address=f"/users/{user}/access")
-    choice = page.locator("section.card", has=page.get_by_role("heading", name="Path to a request"))
+    choice = page.locator("section.card", has=page.get_by_role("heading", name="Path to an endpoint"))
     choice.get_by_label("Method").select_option("DELETE")
     choice.get_by_role("button", name="Show the path").click()
     expect(choice).to_contain_text("Fill this in")

@@ -34,7 +34,7 @@ def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -
     visit.picture("resources")
     page.get_by_role("link", name="Not registered").click()
     headed(page, "Coverage")
-    page.get_by_role("searchbox", name="Request").fill("/api/file/{id}/public-link")
+    page.get_by_role("searchbox", name="Endpoint").fill("/api/file/{id}/public-link")
     for method in ("POST", "DELETE"):
         page.get_by_role("checkbox", name=f"{method} /api/file/{{id}}/public-link").check()
     visit.axe()

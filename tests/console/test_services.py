@@ -65,12 +65,12 @@ def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> Non
     visit.sign_in(address=f"/services/{number}")
     expect(page.get_by_text("There is no public access")).to_be_visible()
     button(page, "Open").click()
-    page.get_by_label("Request").fill("GET /ducks")
+    page.get_by_label("Endpoint").fill("GET /ducks")
     button(page, "Preview").click()
     expect(page.get_by_text("This does not match a resource of orders-eu")).to_be_visible()
-    page.get_by_label("Request").fill("get /orders/")
+    page.get_by_label("Endpoint").fill("get /orders/")
     page.get_by_role("option", name="GET /orders/{id}").click()
-    expect(page.get_by_label("Request")).to_have_value("GET /orders/{id}")
+    expect(page.get_by_label("Endpoint")).to_have_value("GET /orders/{id}")
     page.get_by_role("dialog").get_by_label("Open to").select_option("Everyone")
     button(page, "Preview").click()
     preview = page.get_by_role("dialog", name="Open GET /orders/{id}?")
@@ -82,8 +82,8 @@ def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> Non
 
     button(page, "Open").click()
     button(page, "Preview").click()
-    button(page.get_by_role("dialog", name="Open unregistered requests?"), "Open").click()
-    expect(page.get_by_role("row").filter(has_text="unregistered requests")).to_be_visible()
+    button(page.get_by_role("dialog", name="Open unregistered endpoints?"), "Open").click()
+    expect(page.get_by_role("row").filter(has_text="unregistered endpoints")).to_be_visible()
     visit.axe()
     visit.picture("service")
     listed = house.api.get("/api/opening/list", params={"service": "orders-eu", "sort": "id"}).json()["data"]
@@ -111,8 +111,8 @@ def test_what_is_opened_with_an_end_shows_it_and_comes_back_with_it(visit: Visit
     visit.axe()
     dialogs.get_by_label("Until").fill(typed(days=3, minutes=1))
     button(dialogs, "Preview").click()
-    button(page.get_by_role("dialog", name="Open unregistered requests?"), "Open").click()
-    row = page.get_by_role("row").filter(has_text="unregistered requests")
+    button(page.get_by_role("dialog", name="Open unregistered endpoints?"), "Open").click()
+    row = page.get_by_role("row").filter(has_text="unregistered endpoints")
     expect(row).to_contain_text("(in 3 days)")
     visit.axe()
 
@@ -122,7 +122,7 @@ def test_what_is_opened_with_an_end_shows_it_and_comes_back_with_it(visit: Visit
 
     [end] = ends()
     assert end is not None
-    button(row, "Close: unregistered requests").click()
+    button(row, "Close: unregistered endpoints").click()
     button(dialogs, "Close it").click()
     expect(row).to_have_count(0)
     assert ends() == []

@@ -202,10 +202,10 @@ export const PREVIEW = {
     `needs ${after || "nothing"} as authentication, instead of ${before || "nothing"}`,
   gains: "Gain access",
   loses: "Lose access",
-  opened: "Requests",
+  opened: "Endpoints",
   noRole: "All signed-in users",
   counts: (/** @type {number} */ users, /** @type {number} */ requests) =>
-    `${count(users, "user", "users")}, ${count(requests, "request", "requests")}`,
+    `${count(users, "user", "users")}, ${count(requests, "endpoint", "endpoints")}`,
   more: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,
   keptOut: (/** @type {number} */ users, /** @type {readonly string[]} */ names) => {
     const left = users - names.length;

@@ -79,7 +79,7 @@ export const MENUS = {
   opens: "Resources it gives access to",
   opensNothing: "It gives access to no resource.",
   resource: "Resource",
-  request: "Request",
+  request: "Endpoint",
   bind: "Bind a resource",
   unbind: "Remove",
   unbindOne: (/** @type {string} */ name) => `Remove ${name}`,

@@ -68,7 +68,7 @@ export const POLICY = {
   ask: "Ask",
   about: "About",
   abouts: /** @type {[string, string][]} */ ([
-    ["request", "A request"],
+    ["request", "An endpoint"],
     ["grant", "Granting a permission"],
     ["permission", "Using a permission (other services)"],
     ["object", "An object of a layer"],
@@ -171,9 +171,9 @@ export const POLICY = {
   next:
     "The resource layer has already refused the request. The service does not evaluate the endpoint " +
     "layer; its result would be this.",
-  whoText: "Find the users who can send a request or have a permission.",
+  whoText: "Find the users who can call an endpoint or have a permission.",
   whoAbouts: /** @type {[string, string][]} */ ([
-    ["request", "A request"],
+    ["request", "An endpoint"],
     ["permission", "A permission"],
   ]),
   whoRoles: "Roles that allow it on their own",
@@ -200,13 +200,13 @@ export const POLICY = {
   whatText: "Find what a role, a user or a holder of permissions can do.",
   whatCaption: "Allowed",
   kind: "Kind",
-  kinds: /** @type {Record<string, string>} */ ({ request: "Requests", grant: "Permissions to grant" }),
+  kinds: /** @type {Record<string, string>} */ ({ request: "Endpoints", grant: "Permissions to grant" }),
   through: "Through",
   throughRole: "Through this role",
   throughCodes: "Through held permissions",
   otherwise: { login: "Open to everyone who is signed in", nothing: "Open to everyone" },
   what: "What",
-  pathTo: "Path to a request",
+  pathTo: "Path to an endpoint",
   showPath: "Show the path",
   seePath: "Path",
   pathOf: (/** @type {string} */ name) => `Path to ${name}`,
@@ -220,7 +220,7 @@ export const POLICY = {
   matrixFile: "Download as CSV",
   differing: "Only differences",
   group: (/** @type {string} */ name, /** @type {number} */ n) =>
-    `${name} (${count(n, "request", "requests")})`,
+    `${name} (${count(n, "endpoint", "endpoints")})`,
   legend: "Legend",
   passes: /** @type {Record<string, string>} */ ({
     own: "by an explicit permission",
@@ -229,7 +229,7 @@ export const POLICY = {
     everybody: "everyone is allowed",
     no: "no",
   }),
-  matrixCaption: "Roles and requests",
+  matrixCaption: "Roles and endpoints",
   part: "Part of method and path",
   rolesShown: "Roles",
   chooseRoles: "Choose roles",

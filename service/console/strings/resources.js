@@ -21,11 +21,11 @@ export const RESOURCES = {
   created: "Created",
   updated: "Changed",
   facts: "Resource",
-  request: "Request",
+  request: "Endpoint",
   none:
     "No resource is registered. Requests without a resource pass this layer with a login, and the " +
     "endpoint layer decides.",
-  nameHelp: "A short description of the request.",
+  nameHelp: "A short description of the endpoint.",
   codeHelp: "The identifier for programs, such as report.detail.",
   pathHelp: "Segments of letters, digits and ._~-, or {name} for any single segment.",
   enabledHelp: "A disabled resource is treated as not registered.",
@@ -36,7 +36,7 @@ export const RESOURCES = {
   servicesHelp:
     "API keys have no factors, so without this option a demand refuses them. Has no effect without a " +
     "demand.",
-  serviceHelp: "The service that receives these requests. It cannot be changed later.",
+  serviceHelp: "The service of the endpoint. It cannot be changed later.",
   own: "portcullis (this service)",
   newTitle: "Register a resource",
   subject: (/** @type {string | null} */ name) => (name ? `Resource ${name}` : "The resource"),
@@ -74,7 +74,7 @@ export const RESOURCES = {
   closedOnly: "Closed to everyone",
   bind: "Bind Buttons",
   bindText: "Any one of the bound Buttons gives access to the resource.",
-  bindHelp: "Holders of any one of these permissions can send the request.",
+  bindHelp: "Holders of any one of these permissions can call the endpoint.",
   chooseButtons: "Buttons",
   preview: "Preview",
   bindTitle: (/** @type {string} */ name) => `Change the bindings of ${name}?`,
@@ -93,7 +93,7 @@ export const RESOURCES = {
   endpointLayer: "Required by endpoints",
   resourceLayer: "Added by resources",
   routes: (/** @type {number} */ n) => count(n, "route", "routes"),
-  guard: "Endpoint",
+  guard: "Requirement",
   guards: /** @type {Record<string, string>} */ ({
     public: "Public",
     login: "Login",
@@ -116,8 +116,8 @@ export const RESOURCES = {
   registerChosen: (/** @type {number} */ n) => `Register ${n.toLocaleString()}`,
   registerOne: (/** @type {string} */ request) => `Register ${request}`,
   registerTitle: "Register resources",
-  registerText: "Each request is registered as a separate resource. Nothing is saved until you confirm.",
-  nothingChosen: "No request is selected. Select requests under Coverage.",
+  registerText: "Each endpoint is registered as a separate resource. Nothing is saved until you confirm.",
+  nothingChosen: "No endpoint is selected. Select endpoints under Coverage.",
   candidates: "Resources to register",
   outcome: "Outcome",
   outcomes: /** @type {Record<string, string>} */ ({
