@@ -222,11 +222,11 @@ def test_below_a_path_of_another_site_the_console_says_what_is_wrong(visit: Visi
 
     visit.page.route("**/console/*/**", empty)
     visit.page.goto("/console")
-    expect(visit.page.get_by_text("Portcullis needs a host of its own")).to_be_visible()
+    expect(visit.page.get_by_text("Portcullis needs its own host name")).to_be_visible()
     visit.page.unroute("**/console/*/**")
     visit.page.goto("about:blank")
     visit.sign_in()
-    expect(visit.page.get_by_text("Portcullis needs a host of its own")).to_be_hidden()
+    expect(visit.page.get_by_text("Portcullis needs its own host name")).to_be_hidden()
 
 
 def test_the_first_page_says_after_a_restore_why_ids_and_the_revision_jump(

@@ -29,7 +29,7 @@ REFUSALS: tuple[tuple[int, dict[str, Any], str, str], ...] = (
     ),
     (413, {"code": "too_large"}, "This is too large", "Nothing was saved"),
     (429, {"code": "rate_limited"}, "Too many attempts", "Try again in 7 seconds"),
-    (500, {"code": "internal_error"}, "The service failed", "log of the service"),
+    (500, {"code": "internal_error"}, "The service failed", "service log"),
     (503, {"code": "unavailable"}, "temporarily unavailable", "Try again in 7 seconds"),
 )
 
