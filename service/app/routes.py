@@ -169,10 +169,10 @@ def _add_users(routes: Routes, container: Container) -> None:
 def _add_outside(routes: Routes, container: Container) -> None:
     """Register the public endpoints, readable without a login."""
     node = container.node
-    routes.add_outside("/.well-known/jwks.json", tokens.KeySet(container.sign_in.tokens))
-    routes.add_outside("/health/live", Live())
+    routes.serve_outside(tokens.KeySet(container.sign_in.tokens))
+    routes.serve_outside(Live())
     details = partial(facts, container.policy.watch)
-    routes.add_outside("/health/ready", Ready(node.readiness, node.operator_token, details))
+    routes.serve_outside(Ready(node.readiness, node.operator_token, details))
 
 
 def _add_document_of_all(routes: Routes, container: Container, extensions: Sequence[Extension]) -> None:

@@ -9,7 +9,7 @@ from service.errors import Unavailable
 from service.kernel.metrics import Health, State
 from service.web.messages.address import peer_of
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import outside
+from service.web.messages.operation_metadata import Responders, outside
 from service.web.messages.schema import Schema
 from service.web.observability.readiness import ReadinessChecks, ReadinessState
 from service.web.requests.credentials import OperatorToken
@@ -35,9 +35,7 @@ class Readiness(Schema):
     details: dict[str, Any] | UnsetType = UNSET
 
 
-class Live:
-    """GET /health/live."""
-
+class Live(Responders, at="/health/live"):
     @outside(name="checkLiveness")
     async def on_get(self, _context: RequestContext) -> Liveness:
         """Check that the process is running.
@@ -47,9 +45,7 @@ class Live:
         return Liveness(status="live")
 
 
-class Ready:
-    """GET /health/ready."""
-
+class Ready(Responders, at="/health/ready"):
     def __init__(self, checks: ReadinessChecks, token: OperatorToken, facts: Facts) -> None:
         """Show everybody the states of the parts, and holders of ``token`` the details and ``facts``."""
         self._checks = checks

@@ -214,9 +214,7 @@ class RefreshInCookieMode(Responders, at="/api/auth/refresh"):
 MEDIA_TYPE: Final = "application/jwk-set+json"
 
 
-class KeySet(Endpoint[Tokens]):
-    """GET /.well-known/jwks.json."""
-
+class KeySet(Endpoint[Tokens], at="/.well-known/jwks.json"):
     async def on_get(self, _context: RequestContext) -> Document:
         """Read the public keys that verify tokens now, as a JWK Set (RFC 7517 §5).
 

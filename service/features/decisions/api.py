@@ -27,5 +27,4 @@ def add_routes(routes: Routes, container: Any) -> None:
     routes.serve_all(api_evaluation, *asked)
     search = Search(stores.database, subjects, container.policy.concurrency, now)
     routes.serve_all(api_search, search)
-    configuration = AccessConfiguration(container.settings.server.public_url)
-    routes.add_outside("/.well-known/authzen-configuration", configuration)
+    routes.serve_outside(AccessConfiguration(container.settings.server.public_url))

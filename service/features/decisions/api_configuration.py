@@ -2,7 +2,7 @@
 
 from service.errors import NotFound
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import outside
+from service.web.messages.operation_metadata import Responders, outside
 from service.web.messages.schema import ProtocolSchema
 
 
@@ -17,9 +17,7 @@ class DecisionPointMetadata(ProtocolSchema):
     search_action_endpoint: str
 
 
-class AccessConfiguration:
-    """``/.well-known/authzen-configuration``."""
-
+class AccessConfiguration(Responders, at="/.well-known/authzen-configuration"):
     def __init__(self, public_url: str) -> None:
         """Create the endpoint; ``public_url`` is the service's URL for clients, or "" if unknown."""
         self._base = public_url

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from service.endpoints.record_endpoints import Endpoint
 from service.errors import BadRequest, Unavailable
 from service.features.follower.followers import FollowerFacts
 from service.features.follower.hub import Hub, Renewal
@@ -17,7 +18,7 @@ from service.kernel.services import NAME
 from service.kernel.value_rules import whole
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, asks, needs, sends
+from service.web.messages.operation_metadata import asks, needs, sends
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Moment, ProtocolSchema, Schema
 
@@ -73,10 +74,7 @@ class FollowRenewal(ProtocolSchema):
         )
 
 
-class Follow(Responders, at="/access/v1/follow"):
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-
+class Follow(Endpoint[Hub], at="/access/v1/follow"):
     @needs("system:policy:follow", name="followPolicy")
     @asks(example=_EXAMPLE)
     @sends("application/json", of=Changes)
@@ -88,8 +86,8 @@ class Follow(Responders, at="/access/v1/follow"):
         if context.policy is None:
             raise Unavailable("No policy has been loaded yet")
         renewal = body.renewal
-        self._hub.require(context.policy, context.user, renewal.services)
-        content = msgspec.json.encode(await self._hub.changes(context.user, renewal))
+        self.part.require(context.policy, context.user, renewal.services)
+        content = msgspec.json.encode(await self.part.changes(context.user, renewal))
 
         async def chunks() -> AsyncGenerator[bytes, None]:
             yield content
@@ -116,14 +114,11 @@ class FollowerList(Schema):
     followers: list[PolicyFollower]
 
 
-class Followers(Responders, at="/api/policy/followers"):
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-
+class Followers(Endpoint[Hub], at="/api/policy/followers"):
     @needs("system:policy:read", name="listFollowers")
     async def on_get(self, context: RequestContext) -> FollowerList:
         """List followers: the decision points beside other services, with their revision and lease."""
-        now = self._hub.now()
+        now = self.part.now()
         followers = [
             PolicyFollower.of(
                 each,
@@ -131,6 +126,6 @@ class Followers(Responders, at="/api/policy/followers"):
                 lease_time=from_seconds(each.seen + each.lease),
                 following=each.may_decide(now),
             )
-            for each in await self._hub.followers()
+            for each in await self.part.followers()
         ]
         return FollowerList(0 if context.policy is None else context.policy.revision, followers)

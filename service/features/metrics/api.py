@@ -9,5 +9,4 @@ from service.web.requests.routes import Routes
 
 def add_routes(routes: Routes, container: Any) -> None:
     part = part_in(container)
-    shown = Metrics(part.metrics, part.installation.samples, container.node.operator_token)
-    routes.add_outside("/metrics", shown)
+    routes.serve_outside(Metrics(part.metrics, part.installation.samples, container.node.operator_token))

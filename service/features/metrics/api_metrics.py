@@ -7,7 +7,7 @@ from service.features.metrics.families import FAMILIES
 from service.features.metrics.worker_metrics import WorkerMetrics
 from service.kernel.metrics import Sample
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import outside
+from service.web.messages.operation_metadata import Responders, outside
 from service.web.messages.schema import Document
 from service.web.observability.exposition import MEDIA_TYPE, exposition
 from service.web.requests.credentials import OperatorToken
@@ -15,9 +15,7 @@ from service.web.requests.credentials import OperatorToken
 SourceOfAll = Callable[[], Awaitable[Iterable[Sample]]]
 
 
-class Metrics:
-    """GET /metrics."""
-
+class Metrics(Responders, at="/metrics"):
     def __init__(self, metrics: WorkerMetrics, of_all: SourceOfAll, token: OperatorToken) -> None:
         """Requests must have ``token``, 404 if it is not set; ``of_all`` reads the whole installation."""
         self._metrics = metrics

@@ -12,6 +12,6 @@ from service.web.requests.routes import Routes
 def add_routes(routes: Routes, container: Any) -> None:
     """Register the start page, the documentation and the guide."""
     console = container.settings.console.enabled
-    routes.add_outside("/", StartPage(container.node.operator_token, guide=is_built(), console=console))
+    routes.serve_outside(StartPage(container.node.operator_token, guide=is_built(), console=console))
     add_docs(routes)
     add_guide(routes)

@@ -10,6 +10,7 @@ from service.features.pages.links import API, GUIDE
 from service.features.pages.plain_page import plain_page
 from service.kernel.about import AUDIENCE, LIMITS, NAME, ROLE
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Responders
 from service.web.messages.schema import Document, envelope
 from service.web.requests.credentials import OperatorToken
 from service.web.requests.problems import ERRORS_PAGE
@@ -32,9 +33,7 @@ LINKS: Final = {
 """The permanent links of the page, with their descriptions."""
 
 
-class StartPage:
-    """GET /."""
-
+class StartPage(Responders, at="/"):
     def __init__(self, token: OperatorToken, *, guide: bool = False, console: bool = False) -> None:
         """Name the version to holders of ``token`` only, as the readiness check does.
 

@@ -56,5 +56,4 @@ def add_routes(routes: Routes, container: Any) -> None:
     routes.serve(api_factors.PasskeyCreation(own))
     routes.serve(api_factors.OwnRecoveryCodes(own))
     routes.serve(api_factors.FactorsOfUser(reset))
-    endpoints = api_factors.PasskeyEndpoints(container.settings.server.public_url)
-    routes.add_outside("/.well-known/passkey-endpoints", endpoints)
+    routes.serve_outside(api_factors.PasskeyEndpoints(container.settings.server.public_url))

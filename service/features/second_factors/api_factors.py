@@ -13,7 +13,7 @@ from service.features.second_factors.factor_reset import FactorReset
 from service.features.second_factors.own_factors import OwnFactors
 from service.records.factors import Factor, FactorName
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import asks, login, needs, writes
+from service.web.messages.operation_metadata import Responders, asks, login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Document, Id, Schema
 
@@ -204,9 +204,7 @@ class FactorsOfUser(Endpoint[FactorReset], at="/api/user/{id}/factors"):
         await self.part.reset(context.user, id)
 
 
-class PasskeyEndpoints:
-    """GET /.well-known/passkey-endpoints."""
-
+class PasskeyEndpoints(Responders, at="/.well-known/passkey-endpoints"):
     def __init__(self, public_url: str) -> None:
         self._document = Document(
             msgspec.json.encode(dict.fromkeys(("enroll", "manage"), f"{public_url}{_ENROLMENT}")),

@@ -109,6 +109,10 @@ class Routes:
             )
         self.operations += self._add(template, endpoint, self._guard)
 
+    def serve_outside(self, endpoint: Responders) -> None:
+        """Serve ``endpoint`` at the template in the head of its class, outside the groups."""
+        self.add_outside(endpoint.at, endpoint)
+
     def add_outside(self, template: str, endpoint: object) -> None:
         """Serve ``template``, outside the groups, by ``endpoint``, without the guard.
 
