@@ -19,8 +19,6 @@ from service.records.schema.logs import log_chain, log_set_aside, login_log, ope
 from service.settings import Auth, Oplog, Redis
 from tests.support.databases import database
 
-pytestmark = pytest.mark.anyio
-
 
 def operation(number: int = 0, **fields: Any) -> OperationEvent:
     """Return an event that is told from others by its ``action``."""

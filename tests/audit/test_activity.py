@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from redis.asyncio import Redis
 
 from service.audit.chain.form import Chain
@@ -14,8 +13,6 @@ from service.kernel.clock import now
 from service.keyspace import ACTIVITY_HOURS, Done, HourCounts
 from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import Place, operation
-
-pytestmark = pytest.mark.anyio
 
 
 async def add(place: Place, *events: OperationEvent | LoginEvent, number: int = 1) -> None:

@@ -28,8 +28,6 @@ from tests.support.inside import inside_published
 from tests.support.without import is_served
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 ONLY_KNOWN_LATER = ("status", "error", "params", "response", "elapsed_ms")
 _numbers = itertools.count(1)
 

@@ -19,8 +19,6 @@ from tests.audit.conftest import Place, operation, place_at, until
 from tests.support.databases import NewDatabase
 from tests.support.forks import forks
 
-pytestmark = pytest.mark.anyio
-
 MONTHS = ("1999-06", "2024-10", "2024-11")
 A_DAY = 50
 """Entries of a day."""

@@ -3,13 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
-import pytest
-
 from service.audit.collector import MOST, RefusedReads
 from service.records.logs.events import OperationEvent
 from tests.audit.conftest import operation, until
-
-pytestmark = pytest.mark.anyio
 
 SHORT = 0.05  # seconds, in place of a minute
 NEVER = 3600.0

@@ -26,9 +26,6 @@ from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.spare import SpareStores
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.anyio
-
-
 LOST_AT_KILL = 0.1  # seconds before the end
 BUSY_MACHINE = 1.0  # seconds that a machine with other things to do may add
 

@@ -20,8 +20,6 @@ from service.records.schema import base
 from tests.audit.conftest import Place, operation
 from tests.support.shifted import shift_dates
 
-pytestmark = pytest.mark.anyio
-
 PARTITIONS = """
 SELECT child.relname, pg_get_expr(child.relpartbound, child.oid), (
     SELECT count(*) FROM pg_index WHERE indrelid = child.oid

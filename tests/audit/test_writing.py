@@ -25,8 +25,6 @@ from service.records.logs.events import LoginEvent
 from service.records.schema.logs import log_set_aside
 from tests.audit.conftest import Place, operation
 
-pytestmark = pytest.mark.anyio
-
 GOOD = [encode(operation(number)) for number in range(20)]
 
 

@@ -20,7 +20,6 @@ from tests.authn.keys import hs256
 from tests.authn.people import log_in
 from tests.authn.test_tokens import HEADER
 
-pytestmark = pytest.mark.anyio
 with_each_cache_size = pytest.mark.usefixtures("cache_sizes")
 
 MAP = PermissionMap({"*": 0})

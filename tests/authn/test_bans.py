@@ -17,7 +17,7 @@ from service.settings import Redis
 from tests.authn.conftest import Container
 from tests.authn.people import execute, log_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
+pytestmark = pytest.mark.usefixtures("own_database")
 
 USER = 1
 MAP = PermissionMap({"*": 0})

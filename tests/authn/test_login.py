@@ -22,8 +22,6 @@ from tests.authn.conftest import Container, second_factors
 from tests.authn.people import execute, log_in
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_login_gives_both_tokens_and_opens_the_session(parts: Container) -> None:
     pair = await log_in(parts)

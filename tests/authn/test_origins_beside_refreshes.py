@@ -16,8 +16,6 @@ from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 OLD, NEW = "https://old.example", "https://new.example"
 PATH = "/api/auth/refresh"
 WITHOUT_SUCCESS: tuple[dict[str, str], ...] = ({"refreshToken": "no token"}, {"refreshToken": ""}, {})

@@ -26,7 +26,7 @@ from tests.authn.conftest import Container
 from tests.authn.people import USER_AGENT, log_in
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
+pytestmark = pytest.mark.usefixtures("own_database")
 
 NEW = "four wary herons"
 

@@ -20,8 +20,6 @@ from tests.support.cases import with_each
 from tests.support.cheap_hashes import COSTS
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def passwords() -> Iterator[Passwords]:

@@ -32,8 +32,6 @@ from tests.authn.keys import hs256
 from tests.authn.people import execute, log_in
 from tests.authn.test_tokens import HEADER, refresh_claims
 
-pytestmark = pytest.mark.anyio
-
 MAP = PermissionMap({"*": 0, "system:user:list": 9})
 
 

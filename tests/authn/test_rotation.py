@@ -188,7 +188,6 @@ def published(tokens: Tokens) -> RequestMiddleware:
     return RequestMiddleware(app)
 
 
-@pytest.mark.anyio
 @pytest.mark.filterwarnings("ignore:EdDSA")
 @pytest.mark.parametrize("algorithm", [*KIND_OF])
 async def test_published_keys_verify_the_tokens_and_are_public(algorithm: str, tmp_path: Path) -> None:
@@ -214,7 +213,6 @@ async def test_published_keys_verify_the_tokens_and_are_public(algorithm: str, t
     assert left["kid"] == header_of(issue_access(after)[0])["kid"]
 
 
-@pytest.mark.anyio
 async def test_a_shared_key_is_never_published(auth: Auth, tmp_path: Path) -> None:
     answer = await ask(published(Tokens(rotated(auth, tmp_path))), "GET", "/.well-known/jwks.json")
     assert answer.json == {"keys": []}

@@ -14,8 +14,6 @@ from service.settings import Redis
 from tests.authn.conftest import Container
 from tests.authn.people import log_in
 
-pytestmark = pytest.mark.anyio
-
 MAP = PermissionMap({"*": 0})
 
 

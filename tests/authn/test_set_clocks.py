@@ -20,8 +20,6 @@ from service.settings import Auth, Password, Redis
 from tests.authn.conftest import SECRET
 from tests.support.shifted import Clocks
 
-pytestmark = pytest.mark.anyio
-
 MAP = PermissionMap({"*": 0})
 ANN = Account(
     user_id=1,

@@ -15,8 +15,6 @@ from service.keyspace.scripts import text_of
 from service.settings import Auth, Redis
 from service.settings import Throttle as Settings
 
-pytestmark = pytest.mark.anyio
-
 SETTINGS = Settings(login_account=3, login_address=8, refresh_account=2, refresh_address=4)
 
 

@@ -27,7 +27,7 @@ from tests.authn.test_refresh import MAP
 from tests.features.service_accounts.test_holders import account, key_of
 from tests.support.cases import with_each
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
+pytestmark = pytest.mark.usefixtures("own_database")
 
 WINDOW = "UPDATE sys.user_role SET valid_from = to_timestamp(:begin), valid_until = to_timestamp(:end)"
 TIMEOUT = Auth(jwt_secret=SECRET).access_timeout

@@ -17,8 +17,6 @@ from service.settings import Settings
 from tests.authn.conftest import Container
 from tests.authn.people import execute, log_in
 
-pytestmark = pytest.mark.anyio
-
 APP = """
     INSERT INTO sys.user_factor (user_id, kind, factor_name, confirm_time, sealed_secret)
     VALUES (1, 'totp', 'an app', now(), '\\x00')

@@ -26,8 +26,6 @@ from service.records.published.policy_revisions import NewRevision
 from service.records.published.policy_workers import PolicyWorker
 from service.settings import Auth, Redis
 
-pytestmark = pytest.mark.anyio
-
 SHIPPED = read_shipped()
 
 

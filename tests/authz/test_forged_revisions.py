@@ -30,8 +30,6 @@ from service.records.published import policy_revisions, policy_workers
 from service.records.published.policy_revisions import PolicyRevision
 from service.records.published.policy_workers import NodeFacts
 
-pytestmark = pytest.mark.anyio
-
 SHIPPED = read_shipped()
 KEY: Final = "a key that only the service has, and an auditor"
 NEXT_KEY: Final = "the key that follows it, on one node after the other"

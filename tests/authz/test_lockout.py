@@ -19,8 +19,6 @@ from tests.support.cases import with_each
 SHIPPED = read_shipped()
 STRICT = read_shipped(strict=True)
 
-pytestmark = pytest.mark.anyio
-
 
 def policy_of(*shared: Rule, shipped: object = SHIPPED, revision: int = 1) -> Policy:
     assert isinstance(shipped, type(SHIPPED))

@@ -30,8 +30,6 @@ from service.records.published.policy_lines import Stored
 from tests.policies.stock import MODEL
 from tests.support.cases import with_each
 
-pytestmark = pytest.mark.anyio
-
 SHIPPED = read_shipped()
 KEYLESS = RevisionSeals()
 LISTER = HeldCodes(["system:role:list"])

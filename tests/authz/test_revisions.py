@@ -19,8 +19,6 @@ from service.records.published.bit_positions import UNCONFIRMED
 from tests.authz.test_watch import database, publish, silence
 from tests.support.unstarted import Unannounced
 
-pytestmark = pytest.mark.anyio
-
 SHIPPED = read_shipped()
 
 

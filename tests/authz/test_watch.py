@@ -24,8 +24,6 @@ from service.records.published import bit_positions, policy_lines, policy_worker
 from service.records.published.policy_workers import REPORT_EVERY
 from tests.support.unstarted import Unannounced
 
-pytestmark = pytest.mark.anyio
-
 SHIPPED = read_shipped()
 SELDOM = 3600.0
 """Seconds: a poll that no test lives to see."""

@@ -14,8 +14,6 @@ from service.client.exchange import Kept
 from tests.client.decision_points import KEY, URL, Answer, DecisionPoint, decided
 from tests.support.cases import with_each
 
-pytestmark = pytest.mark.anyio
-
 ALICE = Subject.user("alice")
 CODE = "orders:order:read"
 THREE = [Question(ALICE, "GET", Resource.route(path)) for path in ("/a", "/b", "/c")]

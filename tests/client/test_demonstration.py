@@ -12,8 +12,6 @@ from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, ids_of, member
 from tests.web.served import strictly_served
 
-pytestmark = pytest.mark.anyio
-
 CODE = "orders:order:read"
 OBJECT = "orders GET /orders/{id}"
 

@@ -11,8 +11,6 @@ from service.client import User
 from service.client.fastapi_dependency import Refused, answer_problem, needs
 from tests.client.decision_points import ALICE, DecisionPoint, decided
 
-pytestmark = pytest.mark.anyio
-
 POINT = DecisionPoint()
 APP = FastAPI(exception_handlers={Refused: answer_problem})
 reader = needs(POINT.async_client(), "orders:order:read")

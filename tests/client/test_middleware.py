@@ -19,8 +19,6 @@ from tests.client.decision_points import ALICE, DecisionPoint, decided
 from tests.support.cases import with_each
 from tests.support.proxies import GUIDE, file_of_guide
 
-pytestmark = pytest.mark.anyio
-
 BEARER = ("Authorization", f"Bearer {ALICE}")
 Guarded = Callable[..., "Served"]
 

@@ -13,8 +13,6 @@ from tests.support.app_servers import SERVERS, marked, serving
 from tests.support.cases import with_each
 from tests.support.proxies import exchange
 
-pytestmark = pytest.mark.anyio
-
 MOUNT = "/pub"
 
 

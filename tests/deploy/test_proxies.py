@@ -20,8 +20,6 @@ from tests.support.cases import with_each
 from tests.support.deployed_proxies import CADDYFILE, HOST, KINDS, NGINX, deployed
 from tests.support.proxies import Recorder, Served
 
-pytestmark = pytest.mark.anyio
-
 CLIENT = "127.0.0.2"
 PATHS = ("/api//x", "/api/../x", "/api/%2e%2e/x", "/api/a%2Fb", "/api/x;v=1/", "/api/%37?x=/y")
 FORGED = (

@@ -39,7 +39,6 @@ async def counted(service: Inside) -> list[dict[str, Any]]:
     raise AssertionError("the job has stored nothing")
 
 
-@pytest.mark.anyio
 async def test_it_counts_is_absent_while_it_is_off_and_lists_what_it_has_counted_when_it_is_on_again(
     new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:

@@ -17,7 +17,6 @@ from tests.support.inside_fixtures import house, seeded_rows, shared
 
 __all__ = ["house", "seeded_rows", "shared"]
 
-pytestmark = pytest.mark.anyio
 
 AUDIT = {"roleName": "Night audit", "description": None, "enabled": True}
 

@@ -27,8 +27,6 @@ from tests.support.left_out import NO_NODE
 from tests.support.ports import free_port
 from tests.web.served import served
 
-pytestmark = pytest.mark.anyio
-
 OURS = "run by tests/docs/test_guides.py"
 INITIAL = ("recover-from-lock-out",)
 GUIDES = sorted(

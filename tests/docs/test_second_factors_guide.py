@@ -12,8 +12,6 @@ from tests.docs.pages import ROOT
 from tests.docs.test_readme import checkout, outputs
 from tests.support.command_bridge import command_on_path
 
-pytestmark = pytest.mark.anyio
-
 PAGE = ROOT / "docs" / "guides" / "second-factors.md"
 OURS = "run by tests/docs/test_second_factors_guide.py"
 

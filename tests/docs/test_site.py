@@ -92,7 +92,6 @@ def served(site: Path) -> RequestMiddleware:
     return RequestMiddleware(app)
 
 
-@pytest.mark.anyio
 async def test_a_built_site_is_served_with_a_policy_that_lets_no_inline_code_run(tmp_path: Path) -> None:
     (tmp_path / "guides").mkdir()
     (tmp_path / "index.html").write_text("first")
@@ -119,7 +118,6 @@ async def test_a_built_site_is_served_with_a_policy_that_lets_no_inline_code_run
         assert (await ask(app, "GET", path)).status in (400, 404)
 
 
-@pytest.mark.anyio
 async def test_without_the_site_its_place_says_how_to_build_it(tmp_path: Path) -> None:
     answer = await ask(served(tmp_path), "GET", "/docs/guide")
     assert (answer.status, answer.json["code"]) == (404, "not_found")

@@ -21,8 +21,6 @@ from tests.support.inside import Inside, inside
 from tests.support.left_out import NO_NODE
 from tests.web.served import served
 
-pytestmark = pytest.mark.anyio
-
 PAGE = (ROOT / "docs" / "guides" / "verifying-tokens.md").read_text(encoding="utf-8")
 PASSWORD = "six stubborn otters"
 CODE = "system:role:list"

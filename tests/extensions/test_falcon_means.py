@@ -18,8 +18,6 @@ from tests.docs.pages import ROOT, between, rows
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import OpenGate
 
-pytestmark = pytest.mark.anyio
-
 PATH = "/api/shop"
 SHOP = Extension(name="shop", title="Shop", policies=Path(), add_routes=lambda _routes, _offered: None)
 

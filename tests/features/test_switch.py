@@ -21,7 +21,6 @@ from tests.support.inside import inside_published, settings_of
 OFF = {"PORTCULLIS_FEATURES__OFF": "all"}
 
 
-@pytest.mark.anyio
 async def test_what_is_off_is_not_found_and_not_in_the_document(
     new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:
@@ -91,7 +90,6 @@ def test_what_is_off_is_not_imported_by_a_worker() -> None:
     assert [name for name in of_off if not re.search(r"\.(feature|schema|store\w*|policy)$", name)] == []
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("kind", ["scim", "oidc"])
 async def test_a_directory_is_not_switched_on_while_nothing_serves_it(
     new_database: NewDatabase, published_template: str, redis_url: str, kind: str

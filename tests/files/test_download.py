@@ -10,8 +10,6 @@ from tests.files.forms import PDF, PNG, download, send, uploaded
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 DIGITS = b"0123456789"
 
 

@@ -17,8 +17,6 @@ from tests.files.forms import PNG, disposition, form, in_pieces, send, send_slow
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 
-pytestmark = pytest.mark.anyio
-
 RACERS = 30
 PICTURE = PNG + bytes(40_000)
 

@@ -18,8 +18,6 @@ from service.files.object_store import PART, ObjectStore, object_store
 from service.settings import Objstore, Server
 from tests.support.s3 import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server
 
-pytestmark = pytest.mark.anyio
-
 CALLED = {"put", "read", "delete"}
 LARGE = os.urandom(PART) * 2 + b"the end"
 

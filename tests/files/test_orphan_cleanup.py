@@ -21,8 +21,6 @@ from tests.files.forms import PNG
 from tests.files.test_object_store import settings_of
 from tests.support.s3 import S3Server
 
-pytestmark = pytest.mark.anyio
-
 
 @dataclass(frozen=True)
 class Place:

@@ -26,8 +26,6 @@ from tests.support.running import PATIENCE, ROOT
 from tests.support.s3 import SECRET_KEY, S3Server
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def service(fresh_url: str, redis_url: str, own_s3: S3Server) -> AsyncIterator[Inside]:

@@ -153,7 +153,6 @@ def test_an_upload_that_is_declared_too_large_is_answered_and_the_connection_clo
     assert b"too_large" in answer
 
 
-@pytest.mark.anyio
 async def test_a_worker_that_is_killed_in_the_middle_of_an_upload_leaves_nothing_after_the_sweep(
     service: Running, token: str, url: str, folder: Path
 ) -> None:

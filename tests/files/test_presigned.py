@@ -19,8 +19,6 @@ from tests.support.inside import Inside, inside_published
 from tests.support.s3 import SECRET_KEY, S3Server
 from tests.web.driver import ask
 
-pytestmark = pytest.mark.anyio
-
 DISPOSITION = "attachment; filename=\"S_d.png\"; filename*=UTF-8''S%C3%BCd.png"
 
 

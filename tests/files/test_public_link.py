@@ -12,8 +12,6 @@ from tests.files.forms import PNG, uploaded
 from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer, ask
 
-pytestmark = pytest.mark.anyio
-
 
 async def linked(service: Inside, file_id: int, **body: Any) -> Any:
     return await service.data("POST", f"/api/file/{file_id}/public-link", body)

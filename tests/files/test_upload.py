@@ -24,8 +24,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 LARGE = PNG + os.urandom(PART + 1000)
 
 

@@ -13,8 +13,6 @@ from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 STATEMENTS = """\
 statements:
   - name: only-the-top-deletes

@@ -33,8 +33,6 @@ from tests.support.inside import Inside
 from tests.support.running import ROOT, Ended, portcullis
 from tests.support.shifted import shift_dates
 
-pytestmark = pytest.mark.anyio
-
 TODAY = date(2026, 11, 20)
 
 

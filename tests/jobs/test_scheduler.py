@@ -19,8 +19,6 @@ from service.records.database.transactions import Connection, Database
 from service.records.jobs import KEPT, JobRun
 from tests.support.running import ROOT
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3600.0
 
 

@@ -6,8 +6,6 @@ from service.kernel import events
 from service.kernel.events import Event
 from service.kernel.feature import Feature
 
-pytestmark = pytest.mark.anyio
-
 HEARD: list[tuple[str, int]] = []
 
 

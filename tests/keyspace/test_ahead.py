@@ -11,7 +11,7 @@ from tests.keyspace.conftest import OpenSession, Raw
 from tests.keyspace.test_rotate import FACTS
 from tests.support.shifted import Clocks
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("clocks")]
+pytestmark = pytest.mark.usefixtures("clocks")
 
 TOLD = "the session store's clock was ahead, and instants that it wrote then are set to now"
 with_jumps = pytest.mark.parametrize("ahead", [900, 3600])

@@ -21,8 +21,6 @@ from service.settings import Auth, Redis
 from tests.keyspace.conftest import OpenSession, Raw
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_check_returns_the_marker_and_the_session(
     open_session: OpenSession, store: SessionStore, raw: Raw

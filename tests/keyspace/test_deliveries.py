@@ -19,8 +19,6 @@ from tests.keyspace.test_rotate import FACTS
 from tests.keyspace.test_rotate import rotate as rotate_and_hand_out
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 UNDELIVERED = "auth:undelivered:*"
 
 

@@ -9,8 +9,6 @@ from service.keyspace import SessionStore
 from service.settings import Auth
 from tests.keyspace.conftest import OpenSession, Raw, plain
 
-pytestmark = pytest.mark.anyio
-
 
 async def marked_at(raw: Raw, login_id: str = "1") -> float:
     return float((await raw.get(f"auth:deny:{login_id}")).removeprefix("refresh:"))

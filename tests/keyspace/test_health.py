@@ -18,8 +18,6 @@ from tests.keyspace.conftest import Raw
 from tests.support.running import descendants
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:

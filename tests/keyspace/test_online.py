@@ -8,8 +8,6 @@ from service.keyspace import SessionStore
 from tests.keyspace.conftest import OpenSession, Raw
 from tests.support.cases import with_each
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def crowd(open_session: OpenSession) -> None:

@@ -10,8 +10,6 @@ from service.keyspace import SessionFacts, SessionStore
 from service.settings import Auth, Redis
 from tests.keyspace.conftest import OpenSession, Raw, plain
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_an_opened_session_has_the_three_entries_of_the_contract(
     open_session: OpenSession, raw: Raw

@@ -17,8 +17,6 @@ from service.settings import Auth, Redis
 from tests.keyspace.conftest import Raw
 from tests.support.waiting import freeze
 
-pytestmark = pytest.mark.anyio
-
 IN_TIME = 15.0  # seconds: the limit is 1, and a machine may be busy; without one, the test would hang
 
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")

@@ -17,8 +17,6 @@ from tests.support.sentinel import DOWN_AFTER, PATIENT, SentinelGroup
 from tests.support.valkey_cluster import NODE_PATIENCE, NODE_TIMEOUT, ValkeyCluster
 from tests.support.waiting import eventually, eventually_here
 
-pytestmark = pytest.mark.anyio
-
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 USERS = [str(number) for number in range(1, 31)]
 PAUSE = 0.1  # seconds between two repeats

@@ -1,12 +1,8 @@
 """The announced policy revision."""
 
-import pytest
-
 from service.keyspace import RevisionCheckpoint, SessionStore
 from tests.keyspace.conftest import Raw
 from tests.support.cases import with_each
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_an_announcement_never_lowers_the_revision(store: SessionStore) -> None:

@@ -6,8 +6,6 @@ from service.keyspace import SessionStore
 from service.keyspace.following import Revocation
 from tests.keyspace.conftest import OpenSession, Raw
 
-pytestmark = pytest.mark.anyio
-
 
 async def kinds(store: SessionStore, place: str) -> list[tuple[str, str]]:
     """Return what was told behind a place: the kind, and the session or the users."""

@@ -22,8 +22,6 @@ from service.settings import Auth, Redis
 from tests.keyspace.conftest import OpenSession, Raw, plain
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 
 

@@ -8,9 +8,6 @@ from structlog.testing import capture_logs
 from service.kernel.synchronized import MOST_AHEAD, MOST_BEHIND, SynchronizedClock
 from service.keyspace import ClockWatch, SessionStore
 
-pytestmark = pytest.mark.anyio
-
-
 NOW = 1_800_000_000.0
 
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from service.laboratory.findings.menu_findings import PlacedMenu, menu_findings
 from tests.support.cases import with_each
 from tests.support.inside import Inside
@@ -47,7 +45,6 @@ def test_a_redirect_to_the_path_of_no_menu_is_found(redirect: str, lost: bool) -
     )
 
 
-@pytest.mark.anyio
 async def test_a_dry_run_warns_of_what_an_edit_of_a_menu_would_add_and_of_nothing_else(house: Inside) -> None:
     new = {"menuType": "Menu", "title": "Reports", "name": "Reports", "path": "/reports"}
     made = await house.data("POST", "/api/menu", new)

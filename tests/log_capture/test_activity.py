@@ -9,8 +9,6 @@ import pytest
 from service.kernel.clock import now
 from tests.log_capture.conftest import PATIENCE, Logged
 
-pytestmark = pytest.mark.anyio
-
 COUNTS = ("logins", "loginFailures", "allowed", "refused")
 
 

@@ -9,8 +9,6 @@ import pytest
 from tests.log_capture.conftest import PASSWORD, Logged, Row
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 _numbers = itertools.count(1)
 
 

@@ -14,8 +14,6 @@ from service.keyspace import Counters
 from tests.log_capture.conftest import PASSWORD, Logged, Person, Row
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 AGENT = ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0")
 ACCOUNT_LIMIT = 10  # the setting's default
 

@@ -16,8 +16,6 @@ from tests.support.inside import inside_published
 from tests.support.without import is_served
 from tests.web.driver import JSON, ask
 
-pytestmark = pytest.mark.anyio
-
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0"
 
 

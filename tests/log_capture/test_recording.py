@@ -26,8 +26,6 @@ from tests.support.schema_examples import example_of
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate
 
-pytestmark = pytest.mark.anyio
-
 CANARY = "canary-7f3b"
 BROKEN = f"{CANARY} in the wrong field"
 

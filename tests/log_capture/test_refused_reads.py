@@ -5,16 +5,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from service.audit.chain.form import Chain
 from service.features.audit_proof.days import Audit
 from service.features.decision_log.decision_event import DecisionEvent, decoded
 from service.records.database.transactions import Database
 from tests.log_capture.conftest import Logged, Row, watched
 from tests.support.inside import denial_log, inside_published
-
-pytestmark = pytest.mark.anyio
 
 
 async def refused(logged: Logged, target: str, token: str | None = None) -> tuple[Any, Row]:

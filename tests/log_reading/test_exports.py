@@ -30,8 +30,6 @@ from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.spare import SpareStores
 from tests.web.driver import ask
 
-pytestmark = pytest.mark.anyio
-
 EXPORT = "/api/operation-log/export"
 MANY = 10_000
 

@@ -11,8 +11,6 @@ from tests.log_reading.entries import at, logins, operations
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 # By number: what the entry has beside the usual.
 OPERATIONS: list[dict[str, Any]] = [
     {"user_id": 7, "user_name": "alice", "client_ip": "10.1.2.3", "request_id": "abc", "decision": "allow"},

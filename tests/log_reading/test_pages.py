@@ -18,8 +18,6 @@ from tests.log_reading.entries import START, at, logins, operations
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 LIST = "/api/operation-log/list"
 
 

@@ -9,8 +9,6 @@ from tests.log_reading.entries import operations
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 ENTRIES: list[dict[str, Any]] = [
     {"kind": "DELETE"},
     {"kind": "DELETE", "query": "dryRun=true", "dry_run": True},

@@ -4,14 +4,10 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-
 from tests.log_reading.entries import at, logins, operations, person
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member
-
-pytestmark = pytest.mark.anyio
 
 GUARDED = {
     "/api/operation-log/list": "system:operation-log:list",

@@ -12,8 +12,6 @@ from tests.sessions.site import part_of
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 
 async def button(service: Inside, code: str) -> Any:
     ((page,),) = await query(service, "SELECT min(id) FROM sys.menu WHERE menu_type = 'Menu'")

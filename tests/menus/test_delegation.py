@@ -3,15 +3,12 @@
 import asyncio
 from typing import Any
 
-import pytest
 import redis
 
 from tests.menus.test_menus import BUTTON, PAGE, created, edit_of
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member, query
-
-pytestmark = pytest.mark.anyio
 
 POWERS = ("system:menu:list", "system:menu:create", "system:menu:update", "system:menu:delete")
 

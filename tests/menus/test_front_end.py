@@ -9,8 +9,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 SHOWN: dict[str, Any] = {
     "hidden": True,
     "keepAlive": True,

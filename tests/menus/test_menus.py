@@ -3,13 +3,9 @@ import random
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from service.administration.menu_edits import MAX_DEPTH
 from tests.support.inside import Inside
 from tests.support.members import ids_of, member, query
-
-pytestmark = pytest.mark.anyio
 
 PAGE = {"menuType": "Menu", "title": "Reports", "parentId": None}
 BUTTON = {"menuType": "Button", "title": "Read reports", "authMark": "report:list", "parentId": None}

@@ -21,8 +21,6 @@ from tests.support.inside import Inside
 from tests.support.left_out import NO_NODE
 from tests.support.members import Member, member, query
 
-pytestmark = pytest.mark.anyio
-
 GUIDE = ROOT / "docs" / "guides" / "menus-for-front-ends.md"
 SHAPES = Path(__file__).with_name("shapes")
 _MAKE = """

@@ -16,8 +16,6 @@ from service.records.database.transactions import Database
 from service.records.permission_uses import KEPT_MONTHS, LastUse, of_user, recorded_since
 from tests.permission_use.conftest import days_ago, store_uses, stored_uses
 
-pytestmark = pytest.mark.anyio
-
 USERS = 4
 
 

@@ -13,8 +13,6 @@ from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member
 
-pytestmark = pytest.mark.anyio
-
 Asks = Callable[[Inside], Awaitable[Any]]
 
 

@@ -13,8 +13,6 @@ from service.features.explain.access import who
 from service.kernel.codes import HeldCodes
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 MANY = 40
 REPORT = {"resourceName": "Report", "resourceCode": "report", "method": "GET", "path": "/api/user/7"}
 

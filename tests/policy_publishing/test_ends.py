@@ -9,8 +9,6 @@ import pytest
 from tests.features.explain.test_instants import NOTHING_TESTED
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 END = "2099-01-01T00:00:00.000Z"
 READ = {"resourceName": "Read", "resourceCode": "read", "method": "GET", "path": "/orders/{id}"}
 QUESTION = {"method": "GET", "path": "/orders/7", "service": "orders"}

@@ -14,8 +14,6 @@ from tests.support.raw import Seen, request, send
 from tests.support.rules_oracle import PASSES, Resource, Verdict, World
 from tests.support.rules_oracle import Button as KnownButton
 
-pytestmark = pytest.mark.anyio
-
 NOBODY = "999999999"
 TARGETS = [
     ("GET", "/api/user/list"),

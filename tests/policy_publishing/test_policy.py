@@ -12,8 +12,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside, inside
 from tests.support.without import GONE
 
-pytestmark = pytest.mark.anyio
-
 EXPLAIN = "/api/policy/explain"
 
 

@@ -9,8 +9,6 @@ from tests.policy_publishing.conftest import PASSWORD, Workers
 from tests.support.cases import with_each
 from tests.support.raw import Seen, log_in, request, send
 
-pytestmark = pytest.mark.anyio
-
 BOUND = {"/api/user/info": "newcomer", "/api/resource/1": "reader"}
 """Paths whose endpoints their callers may use, while the resources are bound to what they do not hold."""
 

@@ -14,8 +14,6 @@ from tests.log_reading.entries import person
 from tests.support.inside import Inside
 from tests.support.members import ids_of
 
-pytestmark = pytest.mark.anyio
-
 PAGE = (ROOT / "docs" / "guides" / "reviewing.md").read_text("utf-8")
 IMPORT = {"resourceName": "Import", "resourceCode": "import", "method": "POST", "path": "/api/user/import"}
 QUESTIONS = ("who", "what", "log", "openings", "what-if")

@@ -14,8 +14,6 @@ from tests.support.inside import Inside
 from tests.support.members import ids_of, query
 from tests.support.raw import Seen, log_in, request, send
 
-pytestmark = pytest.mark.anyio
-
 LISTING = "GET /api/role/list HTTP/1.1"
 CODE = "system:role:list"
 TIMES = 32

@@ -9,8 +9,6 @@ from service.records.database.transactions import Database
 from tests.support.inside import Inside
 from tests.support.unstarted import SHIPPED
 
-pytestmark = pytest.mark.anyio
-
 PAST = PastPolicies(SHIPPED, RevisionSeals())
 
 REPORT = {"resourceName": "Read", "resourceCode": "report", "method": "GET", "path": "/api/report/{id}"}

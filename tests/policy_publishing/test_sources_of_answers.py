@@ -18,8 +18,6 @@ from tests.support.inside import Inside, denial_log, inside_published
 from tests.support.members import ids_of
 from tests.support.running import portcullis, running
 
-pytestmark = pytest.mark.anyio
-
 PAGE = (ROOT / "docs" / "guides" / "reviewing.md").read_text("utf-8")
 COMPARING = (ROOT / "docs" / "guides" / "prove-and-compare.md").read_text("utf-8")
 ORDER = {

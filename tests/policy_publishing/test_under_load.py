@@ -14,8 +14,6 @@ from tests.policy_publishing.conftest import PASSWORD, Workers
 from tests.support.inside import Inside
 from tests.support.raw import Seen, log_in, request, send
 
-pytestmark = pytest.mark.anyio
-
 INFO = "/api/user/info"
 GET = f"GET {INFO} HTTP/1.1"
 CHANGES = 8
@@ -158,7 +156,6 @@ REPORT = {
 }
 
 
-@pytest.mark.anyio
 async def test_the_only_worker_is_one_of_one(shared: Inside) -> None:
     made = await shared.ask("POST", "/api/resource", REPORT)
     assert (made.status, made.header(IN_FORCE.lower())) == (201, "1/1")
@@ -176,7 +173,6 @@ def forms(schemas: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any
     )
 
 
-@pytest.mark.anyio
 async def test_the_header_is_documented_where_a_change_answers_with_its_revision(shared: Inside) -> None:
     document = (await shared.ask("GET", "/docs/openapi.json")).json
     schemas = document["components"]["schemas"]

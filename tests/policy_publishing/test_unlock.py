@@ -103,7 +103,6 @@ def test_unlocking_what_does_not_exist_is_refused_in_words(
     assert (done.status, done.output, done.errors) == (1, "", "portcullis: There is no such resource\n")
 
 
-@pytest.mark.anyio
 async def test_a_new_installation_that_closes_unregistered_requests_can_be_administered(
     variables: dict[str, str],
 ) -> None:

@@ -5,8 +5,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import NotFound, ValidationFailed
 from service.records import bindings, menus
 
-pytestmark = pytest.mark.anyio
-
 
 async def id_of(connection: AsyncConnection, table: str, condition: str) -> int:
     selected = await connection.execute(text(f"SELECT id FROM sys.{table} WHERE {condition}"))

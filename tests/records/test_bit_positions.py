@@ -13,8 +13,6 @@ from service.records.published.bit_positions import OF_ALL, OF_USER, give, retir
 from service.records.schema import base
 from tests.support.shifted import shift_dates
 
-pytestmark = pytest.mark.anyio
-
 ANN, BOB = 101, 102
 LONG_AGO = 100_000
 """A position that no Button of these tests has."""

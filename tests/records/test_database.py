@@ -27,8 +27,6 @@ from service.records.database.transactions import Database
 from tests.support.cases import with_each
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 SHORT = 0.8  # seconds: the limit of tests in which it is reached
 AMPLE = 20.0  # seconds: the limit of all others, which no machine reaches
 BOUND = 60.0  # seconds: far above both, far below "never"

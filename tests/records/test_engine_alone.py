@@ -15,9 +15,6 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records.published.policy_lines import give_way_if_async
 
-pytestmark = pytest.mark.anyio
-
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

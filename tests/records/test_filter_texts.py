@@ -17,8 +17,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 TEXTS: Final = (
     *("ΟΜΑΔΑΣ", "ομάδας", "Οδυσσεύς", "ΐδια", "İzmir", "Işık", "ısı", "STRASSE", "Straße", "GROẞ"),
     *(

@@ -3,7 +3,6 @@
 import random
 from unicodedata import category
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, select
@@ -13,8 +12,6 @@ from service.records.database.filters import contains_folded
 from service.records.schema.rights import user
 from tests.support.inside import Inside
 from tests.support.members import query
-
-pytestmark = pytest.mark.anyio
 
 # Unassigned here, a character may be known to the database; a surrogate is no character.
 ASSIGNED = [chr(code) for code in range(1, 0x110000) if category(chr(code)) not in ("Cn", "Cs", "Co")]

@@ -9,8 +9,6 @@ from service.records.database.server_facts import database_health
 from service.records.database.transactions import Database
 from service.records.published import policy_workers
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:

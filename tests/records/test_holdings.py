@@ -11,8 +11,6 @@ from service.records import role_holdings
 from service.records.role_holdings import Roles
 from service.records.schema.rights import role, user, user_ban, user_role
 
-pytestmark = pytest.mark.anyio
-
 ROLES = ("one", "two", "three", "four")
 BANNED, DISABLED = 3, 4
 

@@ -1,14 +1,11 @@
 """Statements about many ids: their list is one text, which PostgreSQL reads once."""
 
-import pytest
 from sqlalchemy import create_engine, select
 
 from service.records.database.filters import among
 from service.records.schema.rights import user
 from tests.support.inside import Inside
 from tests.support.members import query
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_the_list_of_ids_is_read_once_and_not_for_each_row(shared: Inside) -> None:

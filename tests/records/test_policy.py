@@ -17,8 +17,6 @@ from service.records.published import policy_revisions
 from service.records.published.policy_lines import ObjectKey, Stored
 from service.records.published.policy_revisions import NewRevision
 
-pytestmark = pytest.mark.anyio
-
 Changed = dict[ObjectKey, tuple[str, ...]]
 OBJECT: ObjectKey = ("resource", "GET /a")
 OTHER: ObjectKey = ("grant", "a:b")

@@ -11,8 +11,6 @@ from service.records.published.policy_history import Part, PublishedLine
 from service.records.published.policy_revisions import NewRevision
 from service.records.schema.policy import policy_line
 
-pytestmark = pytest.mark.anyio
-
 POSSIBLE = [PublishedLine("resource", f"GET /api/{place}", code) for place in "abcd" for code in ("x", "y")]
 
 

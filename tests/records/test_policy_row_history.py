@@ -3,7 +3,6 @@
 import random
 from typing import Any
 
-import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,8 +16,6 @@ from service.records.schema.policy import (
     resource_history,
     service_history,
 )
-
-pytestmark = pytest.mark.anyio
 
 STORED = {
     resource_history: "SELECT id, resource_name, resource_code, method, path, description, enabled,"

@@ -11,8 +11,6 @@ from service.errors import Unavailable
 from service.records.database.servers import announcements
 from service.records.published import policy_workers
 
-pytestmark = pytest.mark.anyio
-
 
 async def reported(connection: AsyncConnection) -> list[tuple[str, int, str | None]]:
     return [

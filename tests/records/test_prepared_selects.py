@@ -25,8 +25,6 @@ from service.records.database.row_mapper import PreparedSelect
 from service.records.database.transactions import SINGLE_READS, Database
 from tests.support.cases import with_each
 
-pytestmark = pytest.mark.anyio
-
 KEPT = Table("kept", MetaData(), Column("id", BigInteger), Column("word", Text))
 OTHER = Table("other", MetaData(), Column("facts", JSONB), Column("price", Numeric))
 BY_ID: Final = PreparedSelect(

@@ -10,8 +10,6 @@ from service.errors import Conflict, NotFound, ValidationFailed
 from service.records import bindings, openings, resources, services
 from service.records.resources import ResourceFilter, ResourceValues
 
-pytestmark = pytest.mark.anyio
-
 REPORT = ResourceValues("Report", "report.read", "GET", "/api/report/{id}")
 
 

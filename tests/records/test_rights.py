@@ -7,8 +7,6 @@ from service.records import accounts, role_rights
 from service.records.database.transactions import Connection
 from tests.support.seeded import create_user
 
-pytestmark = pytest.mark.anyio
-
 
 async def execute(connection: Connection, statement: str, **values: object) -> None:
     await connection.execute(text(statement), values)

@@ -12,8 +12,6 @@ from service.records import role_holdings, role_lives, role_rights, roles
 from service.records.database.transactions import Database
 from service.records.schema.rights import ended_assignment, role, role_code_life, user, user_role
 
-pytestmark = pytest.mark.anyio
-
 HOUR = timedelta(hours=1)
 CODES = [f"x:{name}" for name in "abcdef"]
 

@@ -9,8 +9,6 @@ from service.records.roles import RoleFilter
 from service.records.schema.rights import role
 from tests.support.cases import with_each
 
-pytestmark = pytest.mark.anyio
-
 NAMES = ["Alpha", "beta", "Gamma 100%", "GAMMA_rays", "Ωmega"]
 
 

@@ -11,8 +11,6 @@ from service.records.database.row_mapper import RowMapper, RowWriter
 from service.records.roles import ROLE, RoleValues
 from service.records.schema.rights import menu, role
 
-pytestmark = pytest.mark.anyio
-
 
 @dataclass
 class _Shuffled:

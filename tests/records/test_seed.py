@@ -11,8 +11,6 @@ from service.records.schema.rights import menu
 from tests.support.seeded import ADMINISTRATOR
 from tests.support.unstarted import COVERED
 
-pytestmark = pytest.mark.anyio
-
 ACTIONS = {
     "online": "list kick ban introspect",
     "user": "list detail create update delete reset-password export import key factor verify",

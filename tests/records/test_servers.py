@@ -22,8 +22,6 @@ from service.records.installation.migrate import migrate
 from service.records.installation.schema_revision import SchemaError, require_current
 from tests.support.replicated import ReplicatedPostgres
 
-pytestmark = pytest.mark.anyio
-
 TIMEOUT = 2.0  # seconds: the bound that these tests give; each of two servers has half of it
 
 

@@ -89,7 +89,6 @@ def test_a_field_that_says_no_column_stops_every_start(record: type) -> None:
     assert table_of(record, "explicit", sa.Column("value", sa.Text)).columns.keys() == ["value"]
 
 
-@pytest.mark.anyio
 async def test_only_some_of_what_is_over_is_deleted_at_once(connection: AsyncConnection) -> None:
     codes = [f"test:{number}" for number in range(5)]
     await connection.execute(sa.insert(seeded), [{"kind": "button", "code": code} for code in codes])

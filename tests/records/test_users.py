@@ -12,8 +12,6 @@ from service.records.logs.events import LoginEvent
 from service.records.schema.rights import menu, role, role_menu, user, user_login, user_role
 from tests.support.seeded import ADMINISTRATOR
 
-pytestmark = pytest.mark.anyio
-
 
 async def a_user(connection: AsyncConnection, name: str = "Björn") -> int:
     values = {

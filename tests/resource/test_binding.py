@@ -6,8 +6,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 
 async def resource(service: Inside, path: str) -> int:
     page = await service.data("GET", f"/api/resource/list?path={path}")

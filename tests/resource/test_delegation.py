@@ -7,8 +7,6 @@ import pytest
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member, query
 
-pytestmark = pytest.mark.anyio
-
 POWERS = tuple(f"system:resource:{verb}" for verb in ("list", "create", "update", "delete", "bind"))
 GUARDED = {
     "resourceName": "Read a report",

@@ -12,8 +12,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 ANY = ("If-Match", "*")
 EDITING = ("system:resource:list", "system:resource:create", "system:resource:update")
 BINDING = (*EDITING, "system:resource:bind", "system:resource:delete")

@@ -9,8 +9,6 @@ from tests.resource.test_binding import button, resource
 from tests.support.inside import Inside
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 BINDING = "/api/resource/{id}/buttons"
 
 

@@ -2,12 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.inside import Inside
 from tests.support.members import ids_of, query
-
-pytestmark = pytest.mark.anyio
 
 GOOD = {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/x"}
 

@@ -1,11 +1,7 @@
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from tests.support.inside import Inside
-
-pytestmark = pytest.mark.anyio
 
 REPORT = {
     "resourceName": "Read a report",

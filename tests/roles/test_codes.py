@@ -7,8 +7,6 @@ import pytest
 from tests.support.inside import Inside
 from tests.support.members import ids_of, member, query
 
-pytestmark = pytest.mark.anyio
-
 NEW = {"roleName": "Night audit", "roleCode": "night-audit"}
 CODES = ["system:role:list", "system:user:list"]
 EDITING = ("system:role:create", "system:role:update")

@@ -8,8 +8,6 @@ import pytest
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member, query
 
-pytestmark = pytest.mark.anyio
-
 POWERS = ("system:role:list", "system:role:update", "system:role:delete", "system:role:permission")
 
 

@@ -8,8 +8,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import ids_of, member
 
-pytestmark = pytest.mark.anyio
-
 RULE: dict[str, Any] = {
     "requestableBy": "@login",
     "stages": [

@@ -1,12 +1,8 @@
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from tests.support.inside import Inside
 from tests.support.members import member, query
-
-pytestmark = pytest.mark.anyio
 
 AUDIT = {"roleName": "Night audit", "roleCode": "night-audit"}
 

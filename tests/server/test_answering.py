@@ -13,8 +13,6 @@ from service.server.http import HttpProtocol, WorkerState
 from service.server.http.deadlines import Limits
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 LEFT: Final[ContextVar[str]] = ContextVar("left")
 KNOWN: Final[ContextVar[list[str]]] = ContextVar("known")
 GET: Final = b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n"

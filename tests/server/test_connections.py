@@ -25,8 +25,6 @@ from tests.support.cases import with_each
 from tests.support.running import ROOT
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 MOST = 100
 
 

@@ -27,8 +27,6 @@ from tests.support.running import PATIENCE, Ended, environment, portcullis
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 NEW = "five wary herons"
 LOGIN = "/api/auth/login"
 MADE_OF_KNOWN_WORDS = (

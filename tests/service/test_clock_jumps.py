@@ -17,7 +17,7 @@ from tests.support.running import PATIENCE, running_anew
 from tests.support.set_clock import SetClock
 from tests.web.driver import Answer
 
-pytestmark = [pytest.mark.anyio, pytest.mark.extended]
+pytestmark = pytest.mark.extended
 
 
 class Outside:

@@ -21,7 +21,6 @@ ROLE_LIST = "/api/role/list"
 WARNING = "this machine's clock differs from the session store's"
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("seconds", [-30.0, 30.0])
 async def test_a_node_whose_clock_is_half_a_minute_off_logs_in_decides_and_refreshes(
     seeded_database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch, seconds: float
@@ -31,7 +30,6 @@ async def test_a_node_whose_clock_is_half_a_minute_off_logs_in_decides_and_refre
         assert (await service.ask("GET", ROLE_LIST)).status == 200
 
 
-@pytest.mark.anyio
 async def test_a_token_expires_at_its_time_on_a_node_whose_clock_is_slow(
     seeded_database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +89,6 @@ def house(seeded_database_url: str, redis_url: str) -> OwnHouse:
     return OwnHouse(seeded_database_url, redis_url)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("seconds", [900, rarely(3600)])
 async def test_a_session_store_that_was_ahead_for_twelve_seconds_shuts_nobody_out_and_revives_nothing(
     house: OwnHouse, clocks: Clocks, seconds: int
@@ -121,7 +118,6 @@ async def test_a_session_store_that_was_ahead_for_twelve_seconds_shuts_nobody_ou
         await house.is_well()
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("seconds", [rarely(900), 3600])
 async def test_after_a_restart_nobody_is_shut_out_either(
     house: OwnHouse, clocks: Clocks, seconds: int
@@ -140,7 +136,6 @@ async def test_after_a_restart_nobody_is_shut_out_either(
         assert not await house.passes(revoked["accessToken"])
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("which", "seconds"),
     [
@@ -162,7 +157,6 @@ async def test_while_a_clock_is_wrong_and_once_it_is_right_all_that_users_do_wor
         await house.is_well()
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("which", "each"),
     [("store", 300), rarely("store", -300), rarely("machine", -300), rarely("machine", 300)],
@@ -179,7 +173,6 @@ async def test_while_a_clock_drifts_all_that_users_do_works(
         await house.is_well()
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("seconds", [-900, rarely(-3600), rarely(900), 3600])
 async def test_whatever_the_clock_of_the_database_says_all_that_users_do_works(
     house: OwnHouse, seeded_database_url: str, seconds: int

@@ -6,7 +6,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
-import pytest
 import structlog
 from psycopg import sql
 
@@ -18,7 +17,6 @@ from tests.web.driver import Answer
 
 __all__ = ["service"]
 
-pytestmark = pytest.mark.anyio
 
 READ_ONLY = "ALTER DATABASE {} SET default_transaction_read_only = {}"
 FORM = ("Content-Type", "multipart/form-data; boundary=x")

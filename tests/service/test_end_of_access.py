@@ -20,8 +20,6 @@ from tests.support.running import PATIENCE, Running
 from tests.support.waiting import freeze
 from tests.support.windows import Answered, Record, Window
 
-pytestmark = pytest.mark.anyio
-
 READ = {"resourceName": "Read", "resourceCode": "read", "method": "GET", "path": "/orders/{id}"}
 QUESTION = {"X-Original-Method": "GET", "X-Original-URI": "/orders/7", "X-Original-Host": "orders.test"}
 STOOD = 1.0

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
 from tests.support.cases import with_each
@@ -14,7 +12,6 @@ from tests.support.without import is_served
 
 __all__ = ["service"]
 
-pytestmark = pytest.mark.anyio
 
 OPERATIONS = {
     operation.object: operation

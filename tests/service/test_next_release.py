@@ -21,8 +21,6 @@ from tests.support.inside import inside
 from tests.support.running import ROOT, Running, command, environment, portcullis
 from tests.support.unstarted import COVERED
 
-pytestmark = pytest.mark.anyio
-
 NEXT = "0.99.0"
 NEWEST = max(path.name.split("_")[0] for path in (ROOT / "service").glob("**/v[0-9]*_*.py"))
 ADDED = """

@@ -271,7 +271,6 @@ def test_a_worker_needs_less_than_128_megabytes_beside_the_hashing_of_passwords(
     assert len(used) == 2
 
 
-@pytest.mark.anyio
 async def test_other_requests_are_answered_while_many_logins_hash(service: Running) -> None:
     async with httpx.AsyncClient(
         base_url=service.url, timeout=PATIENCE, trust_env=False, verify=False

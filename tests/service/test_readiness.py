@@ -11,8 +11,6 @@ from service.web.observability import readiness
 from tests.support.databases import database
 from tests.support.inside import Inside, inside_published
 
-pytestmark = pytest.mark.anyio
-
 TOKEN = "mX3-" * 8
 OPERATOR = ("Authorization", f"Bearer {TOKEN}")
 PARTS = (

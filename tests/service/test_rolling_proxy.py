@@ -22,8 +22,6 @@ from tests.support.databases import database
 from tests.support.deployed_proxies import HOST, KINDS, deployed
 from tests.support.running import PATIENT
 
-pytestmark = pytest.mark.anyio
-
 READERS, WRITERS, REFRESHERS = 3, 3, 4
 TIMES = 2
 """How often both nodes are restarted."""

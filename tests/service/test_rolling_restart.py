@@ -16,8 +16,6 @@ from tests.support.running import PATIENT
 
 CALLERS = 12
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def pair(stores: EmbeddedStores, seeded_template: str, redis_url: str, tmp_path: Path) -> Iterator[Pair]:

@@ -15,8 +15,6 @@ from tests.support.inside import Inside, inside
 from tests.support.running import ROOT
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.anyio
-
 GUIDE = ROOT / "docs" / "guides" / "replace-secrets.md"
 ADD_PASSWORD, REMOVE_PASSWORD = (block.text for block in blocks(GUIDE) if block.kind == "")
 MAKE_ROLE, WHO_USES_IT, CLOSE_ROLE = (block.text for block in blocks(GUIDE) if block.kind == "sql")

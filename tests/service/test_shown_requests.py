@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-import pytest
-
 from service.web.openapi.schemas import NOBODYS
 from tests.support.inside import Inside
 from tests.support.inside_fixtures import service
@@ -16,7 +14,6 @@ from tests.users.people import execute
 
 __all__ = ["service"]
 
-pytestmark = pytest.mark.anyio
 
 FORM = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n'
 LAST = ("logOut", "logOutEverywhere", "logOutAtProvider")

@@ -23,8 +23,6 @@ from tests.support.running import PATIENCE, PATIENT, Running, running
 from tests.support.waiting import eventually, freeze
 from tests.support.windows import Answered, Record, Window, give_windows
 
-pytestmark = pytest.mark.anyio
-
 LIST = "system:role:list"
 ROLE = "INSERT INTO sys.role (role_name, role_name_key, role_code) VALUES ('W', 'w', 'w') RETURNING id"
 GIVES = "INSERT INTO sys.role_menu SELECT %s, id FROM sys.menu WHERE auth_mark = %s"

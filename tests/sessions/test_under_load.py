@@ -11,8 +11,6 @@ import pytest
 
 from tests.sessions.site import Session, Site, log_in
 
-pytestmark = pytest.mark.anyio
-
 CONNECTIONS = 24
 LATE = 500  # requests of each round that are sent after the user was marked
 PATH = "/api/user/info"

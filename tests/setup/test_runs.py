@@ -70,7 +70,6 @@ def test_a_case_that_is_skipped_hides_no_failure() -> None:
         check()  # type: ignore[call-arg]
 
 
-@pytest.mark.anyio
 async def test_so_do_the_cases_of_a_coroutine() -> None:
     @with_each(("number", "square"), [(1, 1), (2, 5), (3, 9), (4, 17)])
     async def check(number: int, square: int) -> None:

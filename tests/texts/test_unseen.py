@@ -16,8 +16,6 @@ from tests.features.tables.tables import faults, send
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 TURNED = "us\u202eers"
 USER = {"userName": "heron", "nickName": "Heron", "password": "four wary herons"}
 BUTTON = {"menuType": "Button", "title": "Read", "authMark": "report:detail"}

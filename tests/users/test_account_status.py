@@ -37,7 +37,7 @@ from tests.authn.conftest import Container
 from tests.authn.people import execute
 from tests.support.seeded import ADMINISTRATOR, create_user
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
+pytestmark = pytest.mark.usefixtures("own_database")
 
 PASSWORD = "four wary herons"
 

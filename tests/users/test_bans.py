@@ -8,8 +8,6 @@ import redis
 from tests.support.inside import Inside
 from tests.users.people import PASSWORD, caller, execute, made, role_id
 
-pytestmark = pytest.mark.anyio
-
 BAN = "/api/online/{}/ban"
 
 

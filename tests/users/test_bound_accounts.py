@@ -17,8 +17,6 @@ from tests.support.unstarted import SHIPPED
 from tests.users.people import execute, made, role_id
 from tests.users.writes import WRITES, Request, World
 
-pytestmark = pytest.mark.anyio
-
 SERVICE = "orders"
 KEYS = "/api/user/{id}/keys"
 

@@ -12,8 +12,6 @@ from tests.support.members import Member, member
 from tests.support.without import is_served
 from tests.users.people import PASSWORD, execute, made, role_id
 
-pytestmark = pytest.mark.anyio
-
 LOGIN = {"userName": "heron", "password": PASSWORD}
 
 

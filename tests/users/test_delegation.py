@@ -8,8 +8,6 @@ import pytest
 from tests.support.inside import Inside
 from tests.users.people import HERON, PASSWORD, caller, execute, made, new_role, role_id
 
-pytestmark = pytest.mark.anyio
-
 ACTS: list[tuple[str, str, Any]] = [
     ("PATCH", "", {"nickName": "Egret"}),
     ("PATCH", "", {"userName": "egret"}),

@@ -11,8 +11,6 @@ from service.records.migrations import versions
 from tests.features.scim.scim_client import scim_client
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 PLAIN, ENCODED = "heron@m\u00fcnchen.example", "heron@XN--mnchen-3ya.example"
 
 

@@ -6,8 +6,6 @@ import pytest
 
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 NEW: dict[str, dict[str, Any]] = {
     "user": {"userName": "alike", "nickName": "Alike", "password": "four wary herons", "roleIds": [3]},
     "role": {"roleCode": "alike", "roleName": "Alike", "description": "Old"},

@@ -3,14 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from service.kernel.clock import rfc3339
 from tests.support.inside import Inside
 from tests.support.without import is_off, is_served
 from tests.users.people import PASSWORD, execute, made, new_role, role_id
-
-pytestmark = pytest.mark.anyio
 
 RIGHT = "system:file:list"
 OWN = (

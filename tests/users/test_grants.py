@@ -18,8 +18,6 @@ from tests.authn.conftest import Container
 from tests.support.inside import Inside
 from tests.users.people import HERON, caller, execute, new_role, role_id
 
-pytestmark = pytest.mark.anyio
-
 ROOT = Caller(1, "1", "admin", "admin", "web", (), HeldCodes(["*"]), 0.0)
 MENU = {"title": "New", "menuType": "Button", "parentId": None}
 

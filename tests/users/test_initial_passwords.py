@@ -15,8 +15,6 @@ from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.users.people import HERON, PASSWORD, execute, made
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 OWN = "seven quiet otters"
 LEAKED = "nickelsink51"
 WEEK = 604_800

@@ -13,8 +13,6 @@ from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.users.people import execute, role_id
 
-pytestmark = pytest.mark.anyio
-
 MANY = 60
 MAKE = f"""
 INSERT INTO sys."user"

@@ -27,8 +27,6 @@ from tests.users.writes import (
     Write,
 )
 
-pytestmark = pytest.mark.anyio
-
 # Of alternatives the first one, which gives the right everywhere.
 REQUIRED = {rule.object: rule.code for rule in reversed(read_shipped().endpoints)}
 EVERY_WRITE = sorted({REQUIRED[write.endpoint] for write in WRITES})

@@ -2,12 +2,8 @@
 
 import re
 
-import pytest
-
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member
-
-pytestmark = pytest.mark.anyio
 
 PATH = "/api/user/operations"
 NOWHERE = "9007199254740991"

@@ -19,7 +19,7 @@ from tests.authn.conftest import Container
 from tests.authn.people import execute, log_in
 from tests.support.seeded import create_user
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
+pytestmark = pytest.mark.usefixtures("own_database")
 
 NEW = "four wary herons"
 

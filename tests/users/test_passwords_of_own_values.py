@@ -1,13 +1,9 @@
 """A password is not made of what is known of its user, wherever it is set."""
 
-import pytest
-
 from tests.support.inside import Inside
 from tests.support.without import is_served
 from tests.users.people import HERON, PASSWORD, made
 from tests.web.driver import Answer
-
-pytestmark = pytest.mark.anyio
 
 PHONE = "+49 30 7391846"
 REASON = "must not be made of your name, address or phone, or words of this service or your organization"

@@ -19,8 +19,6 @@ from tests.support.members import query
 from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 AT_MOST = 1.0  # second
 LOADED = 5.0  # seconds, on a machine that does much else; an act that waits for a row is refused before that
 PASSWORD = "four wary herons"

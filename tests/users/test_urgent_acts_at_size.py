@@ -18,7 +18,7 @@ from tests.support.running import command, environment
 from tests.support.waiting import eventually_here
 from tests.users.test_urgent_acts import editing_import, imported, in_time, is_written, person, role
 
-pytestmark = [pytest.mark.anyio, pytest.mark.extended]
+pytestmark = pytest.mark.extended
 
 BUTTONS, MEMBERS = 3000, 20_000
 

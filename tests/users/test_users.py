@@ -2,14 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from service.endpoints.users import User
 from service.kernel.fields import camel
 from tests.support.inside import Inside
 from tests.users.people import HERON, PASSWORD, caller, execute, made, role_id
-
-pytestmark = pytest.mark.anyio
 
 ALL_OF_IT = {
     "email": "Heron@example.org",

@@ -15,8 +15,6 @@ from tests.support.inside import Inside
 from tests.vectors.vectors import SignedToken, json_texts, signed_tokens
 from tests.web.driver import JSON
 
-pytestmark = pytest.mark.anyio
-
 OURS = ("HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384", "EdDSA")
 TOKENS = signed_tokens()
 SENT = [token for token in TOKENS if token.text]

@@ -3,12 +3,8 @@
 import asyncio
 import threading
 
-import pytest
-
 from service.kernel.backlog import Backlog
 from tests.support.waiting import eventually
-
-pytestmark = pytest.mark.anyio
 
 
 class Taker:

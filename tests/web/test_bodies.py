@@ -22,8 +22,6 @@ from tests.support.cases import with_each
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
 
-pytestmark = pytest.mark.anyio
-
 APP, _ = example()
 ALICE = {"userName": "alice"}
 DEEP = b"[" * 10_000 + b"]" * 10_000

@@ -32,8 +32,6 @@ from tests.web.driver import Answer, ask
 from tests.web.example_service import example
 from tests.web.test_guard import ENDPOINTS, OPENINGS
 
-pytestmark = pytest.mark.anyio
-
 START = 1_790_000_000.0
 
 

@@ -12,8 +12,6 @@ from service.web.requests.routes import Routes
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
-pytestmark = pytest.mark.anyio
-
 TOLD = 'data-token-name="X-Token" data-token-prefix="&quot;" data-version="1.&lt;2" '
 SCRIPT = '<script type="module" src="main.js"></script>'
 PAGE = f'<html lang="en">{SCRIPT}\n<link rel="icon" href="data:,"><a href="#/users">'

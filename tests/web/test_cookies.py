@@ -24,8 +24,6 @@ from tests.support.demands import undemanding
 from tests.web.driver import JSON, Answer, ask
 from tests.web.test_guard import CALLERS, ENDPOINTS, OPENINGS, over
 
-pytestmark = pytest.mark.anyio
-
 ON = Auth(jwt_secret="hinges-2-portals-7-winches-4-chains-9", is_read_cookie=True)
 ACCESS = "__Host-portcullis_access"
 HOST = ("Host", "admin.example")

@@ -27,8 +27,6 @@ from tests.web.driver import Answer, ask
 from tests.web.served import served, strictly_served
 from tests.web.test_guard import ENDPOINTS, OPENINGS, REVISION, over
 
-pytestmark = pytest.mark.anyio
-
 OURS = "https://app.example"
 ORIGIN = ("Origin", OURS)
 

@@ -25,8 +25,6 @@ from tests.support.cases import with_each
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import OpenGate, example
 
-pytestmark = pytest.mark.anyio
-
 EDITED = ("user", "role", "menu", "resource")
 PATCH = ("Content-Type", "application/merge-patch+json")
 

@@ -12,8 +12,6 @@ from service.web.messages.request import Request
 from service.web.observability.readiness import ForwardingWatch
 from tests.support.cases import with_each
 
-pytestmark = pytest.mark.anyio
-
 PROXY, STRANGER = "10.0.0.7", "192.0.2.9"
 
 

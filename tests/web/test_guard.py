@@ -34,8 +34,6 @@ from tests.support.demands import undemanding
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import OpenGate, example
 
-pytestmark = pytest.mark.anyio
-
 OPENINGS = [Rule("resource", "@unregistered", "@login"), Rule("resource", "@no-session", "@anyone")]
 ENDPOINTS = [
     Rule("endpoint", "GET /api/thing", "thing:list"),

@@ -24,9 +24,6 @@ from tests.web.test_guard import (
     live_policy,
 )
 
-pytestmark = pytest.mark.anyio
-
-
 DEMANDING = [
     *OPENINGS,
     *ENDPOINTS,

@@ -17,8 +17,6 @@ from tests.support.waiting import eventually_here
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
-pytestmark = pytest.mark.anyio
-
 TOKEN = "mX3-" * 8
 
 

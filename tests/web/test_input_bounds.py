@@ -10,8 +10,6 @@ from tests.contract.document import current
 from tests.features.scim.scim_client import GROUP, USER, scim_client
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 BEYOND = MAX_ID + 1
 
 

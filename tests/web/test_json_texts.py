@@ -10,8 +10,6 @@ from service.web.messages.bodies import MAX_BODY, MAX_PUBLIC_BODY
 from tests.web.driver import JSON, ask
 from tests.web.example_service import example
 
-pytestmark = pytest.mark.anyio
-
 APP, _ = example()
 
 # One text a line, the classes of RFC 8259 in its order: structure, white space, values, objects, arrays,

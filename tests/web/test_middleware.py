@@ -10,8 +10,6 @@ from tests.support.unstarted import unstarted
 from tests.web.driver import ask
 from tests.web.example_service import example
 
-pytestmark = pytest.mark.anyio
-
 APP, _ = example()
 
 

@@ -129,7 +129,6 @@ def test_what_is_no_terminal_gets_json() -> None:
     assert lines(stream)[0]["event"] == "started"
 
 
-@pytest.mark.anyio
 async def test_a_request_has_one_line(out: io.BytesIO) -> None:
     app, _ = example()
     await ask(app, "POST", "/api/thing", JSON, ("X-Request-Id", "r-1"), body=b'{"userName":"alice"}')
@@ -149,7 +148,6 @@ async def test_a_request_has_one_line(out: io.BytesIO) -> None:
     }
 
 
-@pytest.mark.anyio
 async def test_what_clients_send_stays_out_of_the_log(out: io.BytesIO) -> None:
     app, _ = example()
     secret = ("Authorization", "Bearer hunter2")
@@ -160,7 +158,6 @@ async def test_what_clients_send_stays_out_of_the_log(out: io.BytesIO) -> None:
     assert b"hunter2" not in out.getvalue()
 
 
-@pytest.mark.anyio
 async def test_a_method_of_the_clients_own_making_forges_no_line(out: io.BytesIO) -> None:
     app, _ = example()
     await ask(app, "GET\n{}", "/api/open")
@@ -168,7 +165,6 @@ async def test_a_method_of_the_clients_own_making_forges_no_line(out: io.BytesIO
     assert line["status"] == 405
 
 
-@pytest.mark.anyio
 async def test_a_fault_is_logged_with_its_traceback_and_its_request(out: io.BytesIO) -> None:
     app, _ = example()
     answer = await ask(app, "GET", "/api/faulty")
@@ -179,7 +175,6 @@ async def test_a_fault_is_logged_with_its_traceback_and_its_request(out: io.Byte
     assert (request["level"], request["status"]) == ("error", 500)
 
 
-@pytest.mark.anyio
 async def test_what_is_not_implemented_is_no_fault_of_ours(out: io.BytesIO) -> None:
     app, _ = example()
     refusal: dict[str, Any] = {REFUSAL: NotImplementedHere("The coding is not understood")}
@@ -188,7 +183,6 @@ async def test_what_is_not_implemented_is_no_fault_of_ours(out: io.BytesIO) -> N
     assert (answer.status, line["status"], line["level"]) == (501, 501, "info")
 
 
-@pytest.mark.anyio
 async def test_a_flood_that_is_turned_away_is_no_fault_of_ours(out: io.BytesIO) -> None:
     app, _ = example()
     for refused in (Overloaded("Too many logins are waiting"), Unavailable()):
@@ -198,7 +192,6 @@ async def test_a_flood_that_is_turned_away_is_no_fault_of_ours(out: io.BytesIO) 
     assert [(line["status"], line["level"]) for line in lines(out)] == [(503, "info"), (503, "error")]
 
 
-@pytest.mark.anyio
 async def test_outside_a_request_there_is_no_request_id(out: io.BytesIO) -> None:
     app, _ = example()
     await ask(app, "GET", "/api/open")
@@ -207,7 +200,6 @@ async def test_outside_a_request_there_is_no_request_id(out: io.BytesIO) -> None
     assert "request_id" not in lines(out)[-1]
 
 
-@pytest.mark.anyio
 async def test_a_request_that_is_cancelled_has_a_line_without_a_status(out: io.BytesIO) -> None:
     app, _ = example()
     waiting = asyncio.Event()
@@ -231,7 +223,6 @@ async def test_a_request_that_is_cancelled_has_a_line_without_a_status(out: io.B
     assert (line["status"], line["path"]) == (None, "/api/open")
 
 
-@pytest.mark.anyio
 async def test_a_level_above_info_keeps_the_lines_of_faults_alone() -> None:
     stream = io.BytesIO()
     configure_logging("json", "warning", stream)
@@ -242,7 +233,6 @@ async def test_a_level_above_info_keeps_the_lines_of_faults_alone() -> None:
     assert (fault["event"], request["event"], request["status"]) == ("fault", "request", 500)
 
 
-@pytest.mark.anyio
 async def test_the_line_of_a_request_is_the_same_with_and_without_structlog(out: io.BytesIO) -> None:
     app, _ = example()
     with structlog.testing.capture_logs(processors=[]) as captured:
@@ -255,7 +245,6 @@ async def test_the_line_of_a_request_is_the_same_with_and_without_structlog(out:
     assert {**first, "level": level, **varying} == {**second, **varying}
 
 
-@pytest.mark.anyio
 async def test_a_readable_request_line_names_the_request() -> None:
     stream = io.BytesIO()
     configure_logging("console", "info", stream)
@@ -266,7 +255,6 @@ async def test_a_readable_request_line_names_the_request() -> None:
         assert part in line
 
 
-@pytest.mark.anyio
 async def test_a_method_that_is_not_ascii_is_escaped(out: io.BytesIO) -> None:
     app, _ = example()
     await ask(app, "G\x9bT", "/api/open")

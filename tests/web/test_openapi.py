@@ -18,8 +18,6 @@ from service.web.requests.credentials import OperatorToken
 from service.web.requests.routes import Routes
 from tests.web.example_service import TEMPLATES, OpenGate
 
-pytestmark = pytest.mark.anyio
-
 INFO: dict[str, Any] = {"title": "Example", "version": "1.0", "description": "Things."}
 
 

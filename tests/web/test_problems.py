@@ -14,8 +14,6 @@ from tests.support.cases import with_each
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate, example
 
-pytestmark = pytest.mark.anyio
-
 APP, _ = example()
 
 

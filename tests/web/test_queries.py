@@ -27,8 +27,6 @@ from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 from tests.web.example_service import example
 
-pytestmark = pytest.mark.anyio
-
 APP, _ = example()
 
 

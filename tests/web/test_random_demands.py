@@ -4,8 +4,6 @@ import random
 from dataclasses import replace
 from typing import NamedTuple
 
-import pytest
-
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
@@ -20,8 +18,6 @@ from service.web.requests.guard import AuthorizationGuard
 from tests.web.driver import ask
 from tests.web.example_service import example
 from tests.web.test_guard import ENDPOINTS, OPENINGS, REVISION, NeverAsked, live_policy
-
-pytestmark = pytest.mark.anyio
 
 POLICIES, REQUESTS = 100, 100
 BY_GUARD = 10  # of the requests to each policy; all others ask the policy, which is faster

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-import pytest
 from msgspec import Meta, Struct
 
 from service.app import check_routes
@@ -16,8 +15,6 @@ from service.kernel.value_rules import DESCRIPTION, SORT, bounds_of
 from service.web.messages.faults import faults_of
 from tests.support.cases import with_each
 from tests.support.inside import Inside
-
-pytestmark = pytest.mark.anyio
 
 
 @with_each(

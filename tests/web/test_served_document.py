@@ -17,8 +17,6 @@ from service.web.sites.api_document import add_document
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
-pytestmark = pytest.mark.anyio
-
 
 def documented(server: str = "/") -> RequestMiddleware:
     app = Application()

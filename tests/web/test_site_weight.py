@@ -21,8 +21,6 @@ from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
-pytestmark = pytest.mark.anyio
-
 GZIP = ("Accept-Encoding", "gzip, deflate, br")
 HEAVIEST_SIGN_IN = 60_000
 """Bytes of all that a browser loads before somebody can sign in, headers included."""

@@ -21,8 +21,6 @@ from tests.web.driver import ask
 from tests.web.example_service import OpenGate, example
 from tests.web.served import served
 
-pytestmark = pytest.mark.anyio
-
 PIECE = b"x" * 65_536
 
 

@@ -10,8 +10,6 @@ from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member, query
 from tests.support.without import is_served
 
-pytestmark = pytest.mark.anyio
-
 STAGE = "system:file:list"
 """The code that approves the only stage of the request."""
 OF_ROLE = "system:role:list"

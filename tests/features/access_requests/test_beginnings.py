@@ -26,8 +26,6 @@ from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 from tests.support.standing_behind import acted
 
-pytestmark = pytest.mark.anyio
-
 SECRET = "hinges-2-portals-7-winches-4-chains-9"
 
 

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from tests.features.access_requests.test_requests import ONE, ruled
 from tests.roles.test_request_rules import RULE, path
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
-
-pytestmark = pytest.mark.anyio
 
 LIST = "/api/access-request/role/list"
 

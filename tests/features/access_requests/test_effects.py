@@ -13,8 +13,6 @@ from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside
 from tests.support.members import Member, member
 
-pytestmark = pytest.mark.anyio
-
 STATEMENTS = """\
 statements:
   - name: apart-in-users

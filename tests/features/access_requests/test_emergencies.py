@@ -23,8 +23,6 @@ from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.standing_behind import acted
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 STRONG: dict[str, Any] = {"emergency": True, "assurance": "two-factors", "grantNeeded": False}
 CHECK = [check for check in CHECKS if check.name == "emergencies"]
 TOKEN = "a-token-of-the-metrics-for-tests-0123456789"

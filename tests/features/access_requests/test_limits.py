@@ -21,8 +21,6 @@ from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 from tests.support.standing_behind import acted
 
-pytestmark = pytest.mark.anyio
-
 ROLES: dict[str, Any] = {"code": "system:role:list", "approvals": 1}
 
 

@@ -28,7 +28,6 @@ async def without(
         yield service
 
 
-@pytest.mark.anyio
 @with_each(
     ("method", "target"),
     [
@@ -48,7 +47,6 @@ async def test_nobody_asks_or_decides(without: Inside, method: str, target: str)
     assert [name for name in paths if name.startswith(ASKED)] == []
 
 
-@pytest.mark.anyio
 async def test_a_role_is_ruled_and_its_lines_are_published_all_the_same(without: Inside) -> None:
     number = await ruled(without, "system:file:list")
 
@@ -58,7 +56,6 @@ async def test_a_role_is_ruled_and_its_lines_are_published_all_the_same(without:
     assert await lines(without) == []
 
 
-@pytest.mark.anyio
 async def test_a_refusal_names_no_role_to_ask_for(without: Inside, redis_url: str) -> None:
     await ruled(without, "system:file:list")
     heron = await member(without, "heron-1")
@@ -71,7 +68,6 @@ async def test_a_refusal_names_no_role_to_ask_for(without: Inside, redis_url: st
         assert (await other.ask("GET", "/api/file/list")).json["requestable"] == ["heron"]
 
 
-@pytest.mark.anyio
 async def test_a_request_of_another_node_ends_with_its_role(without: Inside) -> None:
     number = await ruled(without, "system:file:list")
     heron = await member(without, "heron-1")
@@ -83,7 +79,6 @@ async def test_a_request_of_another_node_ends_with_its_role(without: Inside) -> 
     assert await query(without, STATES) == [("failed", why)]
 
 
-@pytest.mark.anyio
 async def test_whom_the_author_of_a_request_of_another_node_appoints_is_noted(without: Inside) -> None:
     author, _ = await asked(without)
     friend = await member(without, "friend")

@@ -2,15 +2,11 @@
 
 import asyncio
 
-import pytest
-
 from tests.features.access_requests.test_emergencies import close, given, site
 from tests.features.access_requests.test_requests import ASKED, ask, asked, decide, ruled, state
 from tests.roles.test_request_rules import RULE, path
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
-
-pytestmark = pytest.mark.anyio
 
 __all__ = ["site"]
 

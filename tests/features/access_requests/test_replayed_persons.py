@@ -20,7 +20,7 @@ from tests.support.inside import all_decisions, inside_published
 from tests.support.members import member
 from tests.support.standing_behind import acted
 
-pytestmark = [pytest.mark.anyio, pytest.mark.feature("reviews")]
+pytestmark = pytest.mark.feature("reviews")
 
 
 async def test_refusals_of_the_same_person_and_what_others_decided_replay_alike(

@@ -19,8 +19,6 @@ from tests.web.driver import Answer, ask
 from tests.web.example_service import example
 from tests.web.test_guard import CALLERS, ENDPOINTS, OPENINGS, Table, caller, live_policy
 
-pytestmark = pytest.mark.anyio
-
 ROLES = {
     "reader": ("thing:list", True),
     "maker": ("thing:*", True),

@@ -15,8 +15,6 @@ from tests.support.members import Member, member, query, until_row
 from tests.support.running import portcullis
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 ONE: dict[str, Any] = {"code": "system:user:list", "approvals": 1}
 ASKED = "/api/access-request"
 REASON = "The books of this month"

@@ -14,8 +14,6 @@ from service.features.access_requests.schema import AccessDecision, AccessReques
 from service.features.access_requests.store import RequestFilter, Visible
 from service.kernel.fields import values_of
 
-pytestmark = pytest.mark.anyio
-
 NOW = datetime(2026, 7, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 HERON, KESTREL, RAVEN = 101, 102, 103

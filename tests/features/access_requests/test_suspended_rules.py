@@ -9,8 +9,6 @@ from tests.roles.test_request_rules import LINES, RULE, lines, path, revision, r
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member, query
 
-pytestmark = pytest.mark.anyio
-
 _POWERS = ("system:role:list", "system:role:update", "system:user:list")
 MORE = {"permissions": ["system:file:list", "system:file:delete"]}
 

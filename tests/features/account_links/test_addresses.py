@@ -10,8 +10,6 @@ from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_new_address_of_ones_own_is_confirmed_by_its_link_and_the_old_one_is_told(
     mailing: Mailing,

@@ -4,8 +4,6 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-
 from service.records import jobs
 from service.records.database.transactions import Database
 from tests.features.account_links.conftest import MAILING, NEW, Mailing, shape
@@ -14,8 +12,6 @@ from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
 from tests.support.waiting import eventually_here
 from tests.web.driver import JSON
-
-pytestmark = pytest.mark.anyio
 
 
 async def enrolled(mailing: Mailing) -> Person:

@@ -4,13 +4,9 @@ import asyncio
 from itertools import count
 from typing import Any, Final
 
-import pytest
-
 from tests.support.inside import Inside
 from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
-
-pytestmark = pytest.mark.anyio
 
 PASSWORD: Final = "five wary herons at dawn"
 _numbers = count(1)

@@ -1,11 +1,7 @@
 """Where mail is configured, an invitation reaches nobody but the mailbox of the one who is invited."""
 
-import pytest
-
 from tests.features.account_links.conftest import NEW, Mailing
 from tests.features.second_factors.conftest import ORIGIN
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_an_invitation_is_mailed_and_confirms_the_address_that_it_was_mailed_to(

@@ -14,8 +14,6 @@ from tests.support.inside import inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.without import is_served
 
-pytestmark = pytest.mark.anyio
-
 PROFILE = "/api/user/profile"
 OTHERS = "thief@example.net"
 ANY = ("If-Match", "*")

@@ -1,12 +1,8 @@
 """Links of accounts in the database."""
 
-import pytest
-
 from service.features.account_links import store_tokens as account_tokens
 from service.records.database.transactions import Database
 from tests.features.account_links.conftest import Mailing
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_link_replaces_the_one_before_however_often_its_statement_was_prepared(

@@ -4,15 +4,11 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from service.kernel.clock import rfc3339
 from tests.support.inside import Inside
 from tests.support.without import is_served
 from tests.users.people import caller, execute, made, role_id
 from tests.web.driver import Answer
-
-pytestmark = pytest.mark.anyio
 
 HOUR = 3600.0
 

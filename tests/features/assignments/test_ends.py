@@ -17,8 +17,6 @@ from tests.support.inside import Inside
 from tests.support.running import portcullis
 from tests.users.people import execute, made, role_id
 
-pytestmark = pytest.mark.anyio
-
 ASSIGNED = """
 INSERT INTO sys.user_role (user_id, role_id, valid_until, reason, create_time)
 SELECT %s, id, date_trunc('milliseconds', now() + %s * interval '1 hour'), %s, now() - interval '1 month'

@@ -21,8 +21,6 @@ from tests.audit.conftest import Place, operation, place_at
 from tests.support.databases import database, session_store
 from tests.support.running import portcullis
 
-pytestmark = pytest.mark.anyio
-
 KEY = "a key that only the service has, and an auditor"
 YESTERDAY = datetime(2026, 3, 14, 23, 59, 59, 999_999, UTC)
 ODD = {"n": [1e22, -0.0, 100.0, 0.1, 10**30 + 1, 1e-7, True, None], "z": "ä\x7f\u2028", "a": {"b": []}}

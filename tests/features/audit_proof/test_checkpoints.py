@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-import pytest
 from sqlalchemy import text
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint, stored_checkpoints
@@ -16,8 +15,6 @@ from service.records.installation.restore_epochs import RecoveryPointHead, Resto
 from tests.audit.conftest import Place, operation
 from tests.support.cases import with_each
 from tests.support.running import Ended, portcullis
-
-pytestmark = pytest.mark.anyio
 
 KEY = "a key that only the service has, and an auditor"
 DAY = date(2026, 3, 15)

@@ -20,8 +20,6 @@ from tests.support.inside import Inside
 from tests.support.running import Ended, portcullis
 from tests.users.people import made, new_role
 
-pytestmark = pytest.mark.anyio
-
 KEYED = [Chain("a key that only the service has, and an auditor")]
 ADA = """
     INSERT INTO sys."user" (user_name, user_name_key, nick_name, create_time)

@@ -10,8 +10,6 @@ from tests.support.inside import Inside
 from tests.support.members import member
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 ROLES, RESOURCES = "/api/role/bulk/enabled", "/api/resource/bulk/enabled"
 
 

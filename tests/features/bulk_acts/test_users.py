@@ -11,8 +11,6 @@ from tests.support.members import member
 from tests.users.people import PASSWORD, execute, made, new_role, role_id
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 STATUS, ROLE, SESSIONS = (f"/api/user/bulk/{act}" for act in ("status", "role", "end-sessions"))
 EDITOR, KICKER = "system:user:update", "system:online:kick"
 

@@ -22,8 +22,6 @@ from tests.support.cases import with_each
 from tests.support.cluster_raw import ClusterRaw
 from tests.support.valkey_cluster import ValkeyCluster
 
-pytestmark = pytest.mark.anyio
-
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 NAMES = ClusterNames()
 MOST_ROUND_TRIPS = 2  # that are saved where a script is told which session a refresh id is of

@@ -10,8 +10,6 @@ from service.keyspace import BANNED, RevisionCheckpoint, SessionFacts, SessionSt
 from service.settings import Auth, Redis
 from tests.support.valkey_cluster import ValkeyCluster
 
-pytestmark = pytest.mark.anyio
-
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 NAMES: dict[str, Any] = {"user_name": "ann", "nick_name": "Ann"}
 

@@ -18,8 +18,6 @@ from tests.features.sentinel.test_sentinel import until
 from tests.support.cluster_raw import ClusterRaw
 from tests.support.valkey_cluster import ValkeyCluster
 
-pytestmark = pytest.mark.anyio
-
 NAMES = ClusterNames()
 LISTS = [NAMES.of("auth:revocations", tag) for tag in NAMES.queues]
 

@@ -13,8 +13,6 @@ from service.settings import Auth, Redis
 from tests.support.tls import Authority
 from tests.support.valkey_cluster import ValkeyCluster
 
-pytestmark = pytest.mark.anyio
-
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 
 

@@ -11,8 +11,6 @@ from tests.authn.keys import settings_for
 from tests.features.decisions.decision_point import DecisionPoint
 from tests.features.decisions.test_forward import BEARER, KINDS
 
-pytestmark = pytest.mark.anyio
-
 every = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -14,8 +14,6 @@ from tests.support.cases import with_each
 from tests.support.proxies import Front, Recorder, exchange, front
 from tests.web.served import strictly_served
 
-pytestmark = pytest.mark.anyio
-
 # The wheels of the last two are large.
 KINDS = ["caddy", "nginx", *(pytest.param(kind, marks=pytest.mark.extended) for kind in ("traefik", "envoy"))]
 OPEN = "GET /pub/orders/7"

@@ -9,8 +9,6 @@ from service.features.decisions.api_configuration import AccessConfiguration
 from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access
 from tests.support.cases import with_each
 
-pytestmark = pytest.mark.anyio
-
 ALICE: dict[str, Any] = {"type": "user", "id": "alice"}
 BOB: dict[str, Any] = {"type": "user", "id": "bob"}
 READ, WRITE = {"name": "read"}, {"name": "write"}

@@ -22,8 +22,6 @@ from tests.features.decisions.decision_point import (
 from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 
-pytestmark = pytest.mark.anyio
-
 POINT = DecisionPoint()
 KINDS = ["caddy", "traefik", "nginx", "envoy"]
 every = with_each("kind", KINDS)

@@ -8,8 +8,6 @@ from tests.features.decisions.test_whole_service import set_up
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published
 
-pytestmark = pytest.mark.anyio
-
 OFF = {"PORTCULLIS_FEATURES__OFF": "decisions,follower"}
 QUESTION = {
     "subject": {"type": "user", "id": "admin"},

@@ -327,7 +327,6 @@ class OneSubject:
 ALICE = Subject("user", "alice")
 
 
-@pytest.mark.anyio
 async def test_others_get_turns_while_a_long_list_of_questions_is_answered() -> None:
     turns = 0
 
@@ -408,7 +407,6 @@ class Named:
         return self.known.get(subject.id)
 
 
-@pytest.mark.anyio
 async def test_what_an_evaluator_remembers_is_what_it_would_find_for_this_account_policy_and_subject() -> (
     None
 ):

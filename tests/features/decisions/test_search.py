@@ -12,8 +12,6 @@ from service.features.service_accounts.form import ApiKey, new_secret
 from tests.features.decisions.conftest import EVALUATION, EVALUATIONS, Access, user
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 KEY = (
     "INSERT INTO sys.api_key (user_id, key_name, hint, digest, created_by)"
     " VALUES (%s, 'gateway', 'none', %s, 1) RETURNING id"

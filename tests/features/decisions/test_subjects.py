@@ -14,8 +14,6 @@ from tests.support.cases import with_each
 from tests.support.members import ids_of, member
 from tests.web.driver import JSON, ask
 
-pytestmark = pytest.mark.anyio
-
 FIRST = {"type": "record", "id": "record-1"}
 READ = "record:record-1:read"
 

@@ -11,8 +11,6 @@ from tests.support.cases import with_each
 from tests.support.proxies import Front, Recorder, front
 from tests.web.served import strictly_served
 
-pytestmark = pytest.mark.anyio
-
 ALICE, ZOES = "Authorization: Bearer alice", "Authorization: Bearer zoe"
 
 

@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.docs.blocks import parsed
 from tests.docs.pages import ROOT, between
 from tests.support.inside import Inside, all_decisions, inside_published
@@ -13,8 +11,6 @@ from tests.support.members import member
 from tests.support.proxies import Front, Recorder, front
 from tests.support.waiting import eventually_here
 from tests.web.served import strictly_served
-
-pytestmark = pytest.mark.anyio
 
 CODE = "orders:order:read"
 GUIDE = ROOT / "docs" / "guides" / "guard-a-service.md"

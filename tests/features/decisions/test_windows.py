@@ -25,8 +25,6 @@ from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.windows import Record, Window, repeat
 from tests.web.driver import Answer, ask
 
-pytestmark = pytest.mark.anyio
-
 PAGE = ROOT / "docs" / "explanation" / "rights-over-time.md"
 LIST, READ, ORDER = "system:role:list", "record:record-1:read", "orders:order:read"
 FORM = ("Content-Type", "application/x-www-form-urlencoded")

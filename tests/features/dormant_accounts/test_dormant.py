@@ -18,8 +18,6 @@ from tests.support.members import Member, member
 from tests.support.running import PATIENT
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 
 class House:
     """A service whose accounts were all used last 200 days ago; dormant after 60 days, told for 10."""

@@ -14,8 +14,6 @@ from tests.log_reading.entries import person
 from tests.support.inside import Inside
 from tests.support.members import ids_of, query
 
-pytestmark = pytest.mark.anyio
-
 DELETE = "system:user:delete"
 REQUEST = "method=DELETE&path=/api/user/1&size=200"
 Ask = Callable[..., Any]

@@ -16,8 +16,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import ids_of
 
-pytestmark = pytest.mark.anyio
-
 REPORT = {"resourceName": "Report", "resourceCode": "report", "method": "GET", "path": "/api/user/7"}
 AUDITOR = "reader"
 Ask = Callable[..., Any]

@@ -15,8 +15,6 @@ from tests.support.inside import Inside, denial_log, inside_published
 from tests.support.members import Member, member
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 EXPLAIN = "/api/policy/explain"
 REVIEWER = ("system:policy:read", "system:operation-log:detail")
 PATIENCE = 20.0  # seconds until an entry stands in the log

@@ -26,8 +26,6 @@ from tests.features.export.receiver import HttpReceiver, answering, poisoned
 from tests.features.export.test_delivery import drained
 from tests.features.operations.doctor.conftest import no_routes
 
-pytestmark = pytest.mark.anyio
-
 
 async def run(place: Place, command: str, *arguments: str, to: Destination | None = None) -> None:
     """Run a command with ``to`` as the only destination of its settings."""

@@ -28,8 +28,6 @@ from tests.features.metrics.test_metrics import TOKEN, value
 from tests.support.forks import forks
 from tests.support.inside import all_decisions, inside_published
 
-pytestmark = pytest.mark.anyio
-
 
 def event(number: int) -> DecisionEvent:
     """Return an event whose request id is ``number``."""

@@ -16,8 +16,6 @@ from tests.features.export.conftest import Place
 from tests.features.export.receiver import HttpReceiver
 from tests.features.export.test_delivery import drained
 
-pytestmark = pytest.mark.anyio
-
 
 def line(number: int) -> bytes:
     event = {"event": "decision", "time": "2026-11-22T02:48:43.956Z", "outcome": "deny", "number": number}

@@ -17,8 +17,6 @@ from tests.features.export.receiver import HttpReceiver, answering, poisoned
 from tests.features.export.test_receivers import SyslogServer, messages_of, tcp
 from tests.support.forks import forks
 
-pytestmark = pytest.mark.anyio
-
 
 async def drained(delivery: Delivery) -> None:
     """Send until nothing is left."""

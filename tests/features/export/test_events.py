@@ -20,8 +20,6 @@ from tests.features.export.world import (
     world,
 )
 
-pytestmark = pytest.mark.anyio
-
 CALLERS = {
     "lister": caller(1, "thing:list"),
     "nobody": caller(2),

@@ -17,8 +17,6 @@ from tests.features.metrics.test_metrics import TOKEN
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published, settings_of
 
-pytestmark = pytest.mark.anyio
-
 OFF = {"PORTCULLIS_FEATURES__OFF": "export"}
 DESTINATION = json.dumps({"siem": {"url": "https://siem.example.com", "secret": SECRET}})
 

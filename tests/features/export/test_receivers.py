@@ -36,8 +36,6 @@ from tests.features.export.receiver import HttpReceiver, answering
 from tests.support.cases import with_each
 from tests.support.tls import Authority
 
-pytestmark = pytest.mark.anyio
-
 
 def entry(number: int, **members: Any) -> Entry:
     return Entry(

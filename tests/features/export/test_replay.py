@@ -340,7 +340,6 @@ ENDS_SOON = "UPDATE sys.user_role SET valid_until = now() + interval '5 minutes'
 
 
 @pytest.mark.feature("access_requests")
-@pytest.mark.anyio
 async def test_who_approves_by_one_stage_or_by_what_they_may_grant_is_let_again(
     published_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
-
 from service.features.export.exporter import Exporter
 from service.settings import Export, load
 from tests.audit.conftest import until
@@ -23,8 +21,6 @@ from tests.features.export.conftest import Place
 from tests.features.export.test_delivery import drained
 from tests.features.metrics.test_metrics import TOKEN, value
 from tests.support.inside import inside_published
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_operations_logins_and_decisions_of_a_service_are_exported(

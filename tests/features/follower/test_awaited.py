@@ -4,13 +4,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-import pytest
-
 from service.features.follower.followers import is_reached
 from tests.features.follower.conftest import House, log_in, may, shown_followers, waiting_hub
 from tests.support.cases import with_each
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_change_can_wait_for_those_who_follow(house: House) -> None:

@@ -17,7 +17,7 @@ from tests.features.follower.test_faults import BOUND, Site, site
 from tests.support.valkey_cluster import ValkeyCluster
 from tests.support.waiting import eventually, eventually_here
 
-pytestmark = [pytest.mark.anyio, pytest.mark.extended]
+pytestmark = pytest.mark.extended
 
 PASSWORD = "correct horse battery 7"
 PEOPLE = 6

@@ -15,8 +15,6 @@ from service.features.follower.settings import PdpSettings, PdpSettingsError
 from tests.features.follower.conftest import House
 from tests.web.served import served
 
-pytestmark = pytest.mark.anyio
-
 
 async def findings(settings: PdpSettings) -> dict[str, str]:
     return {finding.name: finding.state for finding in await pdp._examined(settings)}

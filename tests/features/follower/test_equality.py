@@ -15,8 +15,6 @@ from service.laboratory.analysis.answers import Answer
 from tests.features.follower.conftest import House, log_in
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 CODES = [
     *(f"orders:{noun}:{verb}" for noun in ("a", "b", "c") for verb in ("read", "write", "list")),
     *("orders:*", "orders:a:*", "orders:*:read", "*", "stock:x:y", "stock:*"),

@@ -26,8 +26,6 @@ from tests.support.running import Running, command, environment, running
 from tests.support.set_clock import SetClock
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 BOUND = 2.0
 USERS = 6
 

@@ -16,8 +16,6 @@ from service.features.follower.point import DecisionPoint
 from tests.features.follower.conftest import House, may
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_follower_decides_by_what_the_hub_has(house: House) -> None:
     role = await house.role("reader", house.buttons["orders:order:read"])

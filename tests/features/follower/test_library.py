@@ -17,8 +17,6 @@ from service.pdp import decision_point, point_of
 from tests.features.follower.conftest import House, HubTransport, Rewriting
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_program_asks_a_decision_point_of_its_own(house: House, tmp_path: Path) -> None:
     role = await house.role("library", house.buttons["orders:order:read"])

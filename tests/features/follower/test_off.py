@@ -6,8 +6,6 @@ from service.settings import SettingsError, load
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published
 
-pytestmark = pytest.mark.anyio
-
 SCRAPES = "a-token-of-forty-characters-for-scrapes"
 OFF = {"PORTCULLIS_FEATURES__OFF": "follower", "PORTCULLIS_SERVER__METRICS_TOKEN": SCRAPES}
 

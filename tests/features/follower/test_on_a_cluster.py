@@ -17,8 +17,6 @@ from tests.support.cases import with_each
 from tests.support.valkey_cluster import ValkeyCluster
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 LISTS = [ClusterNames().of("auth:revocations", tag) for tag in ClusterNames().queues]
 
 

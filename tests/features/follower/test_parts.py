@@ -10,8 +10,6 @@ from service.keyspace.following import RevocationList
 from tests.features.follower.conftest import House, log_in, may, shown_followers
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_rights_are_read_in_parts_and_give_a_lease_with_the_last(
     house: House, monkeypatch: pytest.MonkeyPatch

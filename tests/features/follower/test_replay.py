@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 import httpx
-import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE, Rule
@@ -12,8 +11,6 @@ from service.features.decision_log.decision_log import DecisionLog, DecisionWrit
 from service.features.follower.server import PdpApp
 from service.features.policy_tests.replay import replay
 from tests.features.follower.conftest import House
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_answers_are_logged_and_replayed(house: House, tmp_path: Path) -> None:

@@ -25,8 +25,6 @@ from tests.support.cases import with_each
 from tests.support.members import query
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 REQUEST_ID = ("X-Request-Id", "same-1")
 
 

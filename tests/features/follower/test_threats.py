@@ -24,8 +24,6 @@ from tests.features.follower.conftest import House, log_in, may
 from tests.support.members import ids_of
 from tests.support.tls import Authority
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_once_its_key_is_deleted_a_follower_learns_nothing_and_denies(house: House) -> None:
     follow = await house.role("follower-to-end", *await ids_of(house.hub, "system:policy:follow"))

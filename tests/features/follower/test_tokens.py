@@ -20,8 +20,6 @@ from tests.support.cases import with_each
 from tests.support.inside import inside_published
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 
 def asked(token: str, method: str = "GET", path: str = "/orders/7") -> Asked:
     return Asked(Subject("token", token), method, Resource("route", path, "orders"))

@@ -22,8 +22,6 @@ from tests.features.idempotency.keyed import count, key, new, was_replayed
 from tests.support.inside import Inside
 from tests.users.people import execute
 
-pytestmark = pytest.mark.anyio
-
 DISK_FULL = """
 CREATE FUNCTION sys.full_up() RETURNS trigger LANGUAGE plpgsql
     AS $$ BEGIN RAISE EXCEPTION 'no space is left' USING ERRCODE = 'disk_full'; END $$;

@@ -19,7 +19,6 @@ LOGIN = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD, "device"
 FORM = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n'
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("path", "body", "why"),
     [
@@ -40,7 +39,6 @@ async def test_an_operation_whose_answer_is_not_kept_refuses_a_key(
     assert answer.json["detail"].endswith(why)
 
 
-@pytest.mark.anyio
 async def test_an_upload_refuses_a_key_and_stores_nothing(shared: Inside) -> None:
     kind = ("Content-Type", "multipart/form-data; boundary=x")
     before = await count(shared, "/api/file")
@@ -51,7 +49,6 @@ async def test_an_upload_refuses_a_key_and_stores_nothing(shared: Inside) -> Non
     assert await count(shared, "/api/file") == before
 
 
-@pytest.mark.anyio
 async def test_what_can_be_repeated_anyway_ignores_a_key(shared: Inside) -> None:
     made = await shared.data("POST", "/api/role", body := new("/api/role"))
     target, mine = f"/api/role/{made['id']}", key()

@@ -16,8 +16,6 @@ from tests.support.inside import Inside
 from tests.users.people import execute
 from tests.web.driver import JSON
 
-pytestmark = pytest.mark.anyio
-
 CREATING = ("/api/user", "/api/role", "/api/menu", "/api/resource")
 
 

@@ -1,12 +1,8 @@
 """Each repetition is authenticated and authorized anew, and changes nothing that the logs could tell."""
 
-import pytest
-
 from tests.features.idempotency.keyed import key, new, was_replayed
 from tests.support.inside import Inside
 from tests.users.people import caller, execute, new_role
-
-pytestmark = pytest.mark.anyio
 
 
 def take(service: Inside, role: str, code: str) -> None:

@@ -37,8 +37,6 @@ from tests.support.unstarted import unstarted
 from tests.support.waiting import eventually_here
 from tests.support.without import GONE
 
-pytestmark = pytest.mark.anyio
-
 TOKEN = "mX3-" * 8
 
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from service.features.operations.checks import checks_for
 from service.kernel.feature import provided
 from tests.features.metrics.test_metrics import TOKEN
@@ -16,7 +14,6 @@ from tests.support.waiting import eventually
 OFF = {"PORTCULLIS_FEATURES__OFF": "metrics", "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN}
 
 
-@pytest.mark.anyio
 async def test_metrics_are_not_found_and_readiness_tells_its_details(
     new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:

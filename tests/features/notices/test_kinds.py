@@ -16,8 +16,6 @@ from tests.features.second_factors.conftest import ORIGIN, PASSWORD, Person
 from tests.support.authenticator import Passkey
 from tests.support.without import is_served
 
-pytestmark = pytest.mark.anyio
-
 NEW: Final = "five wary otters at noon"
 ADDRESS: Final = "192.0.2.7"
 

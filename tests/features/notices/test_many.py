@@ -11,8 +11,6 @@ from tests.features.account_links.conftest import MAILING, Mailing
 from tests.features.second_factors.conftest import ORIGIN
 from tests.support.mail_server import mail_server
 
-pytestmark = pytest.mark.anyio
-
 SOME = 100
 
 

@@ -15,8 +15,6 @@ from tests.features.second_factors.conftest import PASSWORD, Person
 from tests.support.cases import with_each
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 FIREFOX: Final = "Mozilla/5.0 (X11; Linux x86_64; rv:{0}.0) Gecko/20100101 Firefox/{0}.0"
 
 

@@ -8,8 +8,6 @@ from tests.features.account_links.conftest import Mailing, shape
 from tests.features.second_factors.conftest import Person
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 TARGET = "/api/auth/sessions/end"
 
 

@@ -22,8 +22,6 @@ from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member
 
-pytestmark = pytest.mark.anyio
-
 ACCOUNTS = "/api/auth/oidc/good/accounts"
 # One script that needs four bytes for each letter, and one that needs two.
 LONG_NAMES = ["\U00020000" * 254, "ж" * 254, "h" * 242 + "@example.org"]

@@ -9,8 +9,6 @@ from tests.features.oidc.conftest import Browser, query_of
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 
-pytestmark = pytest.mark.anyio
-
 KNOWN = "SELECT user_id FROM sys.directory_account WHERE source = 'good' AND subject = %s"
 
 

@@ -27,7 +27,7 @@ from tests.support.left_out import NO_NODE
 from tests.support.ports import free_port
 from tests.web.served import served
 
-pytestmark = [pytest.mark.anyio, pytest.mark.extended]
+pytestmark = pytest.mark.extended
 
 SOURCES: Final = Path(__file__).with_name("node")
 CALLBACK: Final = f"{PUBLIC}/api/auth/oidc/certified/callback"

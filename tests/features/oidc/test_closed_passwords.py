@@ -18,8 +18,6 @@ from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member, query, until_row
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(scope="module")
 async def closed(

@@ -12,8 +12,6 @@ from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(scope="module")
 async def pages(

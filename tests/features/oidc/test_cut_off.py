@@ -5,14 +5,10 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.support.inside import Inside
 from tests.support.members import member, query
-
-pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[3]
 

@@ -27,8 +27,6 @@ from tests.support.inside import Inside
 from tests.support.members import Member, member, until_row
 from tests.users.test_grants import logged
 
-pytestmark = pytest.mark.anyio
-
 ENTRA = "/api/directory/entra"
 BODY: dict[str, Any] = {
     "kind": "oidc",

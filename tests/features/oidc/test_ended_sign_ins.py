@@ -19,8 +19,6 @@ from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 DIRECTORY: Final = "/api/directory/good"
 BODY: Final = {"kind": "oidc", "mapping": [], "ceiling": []}
 

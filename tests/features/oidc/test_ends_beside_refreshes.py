@@ -24,8 +24,6 @@ from tests.support.members import query, until_row
 from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 FORM = ("Content-Type", "application/x-www-form-urlencoded")
 REFRESHERS, INTROSPECTORS = 3, 2
 AFTER = 3

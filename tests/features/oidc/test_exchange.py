@@ -17,8 +17,6 @@ from tests.features.oidc.test_sign_in import info
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def service_with(

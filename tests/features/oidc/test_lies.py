@@ -13,8 +13,6 @@ from tests.features.oidc.hostile import HostileProvider, new_key
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 DISCOVERY = "/.well-known/openid-configuration"
 
 

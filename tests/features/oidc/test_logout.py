@@ -11,8 +11,6 @@ from tests.features.oidc.test_sign_in import log_out
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 
 async def alive(front: Inside, token: str) -> bool:
     return (await front.ask("GET", "/api/user/info", token=token)).status == 200

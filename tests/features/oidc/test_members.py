@@ -22,8 +22,6 @@ from tests.features.scim.scim_client import roles_of as codes_of
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def opened(house: Inside) -> AsyncIterator[Database]:

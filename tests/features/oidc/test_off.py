@@ -40,7 +40,6 @@ async def link(service: Inside, user_id: int, *names: str) -> None:
         await query(service, LINK, name, issuer_of(name), secrets.token_hex(8), user_id)
 
 
-@pytest.mark.anyio
 async def test_it_is_absent_and_the_console_offers_no_provider(
     new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:
@@ -60,7 +59,6 @@ async def test_it_is_absent_and_the_console_offers_no_provider(
         assert b"data-providers" not in (await service.as_anonymous("GET", "/console")).body
 
 
-@pytest.mark.anyio
 async def test_a_provider_is_no_way_in_and_is_none_that_is_kept(
     new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:
@@ -78,7 +76,6 @@ async def test_a_provider_is_no_way_in_and_is_none_that_is_kept(
         assert [each["provider"] for each in known["items"]] == [True, True]
 
 
-@pytest.mark.anyio
 async def test_a_password_that_a_provider_has_closed_stays_closed(
     new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:

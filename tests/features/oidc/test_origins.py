@@ -2,15 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from tests.features.oidc.conftest import Browser, query_of
 from tests.features.oidc.hostile import HostileProvider
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 from tests.users.test_grants import logged
-
-pytestmark = pytest.mark.anyio
 
 OWN = "/api/user/profile/origins"
 KNOWN = (

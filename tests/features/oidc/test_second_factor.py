@@ -17,8 +17,6 @@ from tests.support.inside import Inside, inside_published
 from tests.support.members import query
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 PASSWORD = "seven wary herons at dusk"
 
 

@@ -11,8 +11,6 @@ from tests.features.oidc.test_sign_in import info
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 DIRECTORY: Final = "/api/directory/good"
 STORED: Final = (
     "INSERT INTO sys.directory (name, kind, mapping, ceiling, enabled)"

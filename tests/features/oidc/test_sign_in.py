@@ -14,8 +14,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member
 
-pytestmark = pytest.mark.anyio
-
 
 async def info(service: Inside, token: str) -> Any:
     return (await service.ask("GET", "/api/user/info", token=token)).json["data"]

@@ -10,8 +10,6 @@ from tests.features.oidc.conftest import Browser
 from tests.features.oidc.hostile import HostileProvider
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 DISCOVERY = "/.well-known/openid-configuration"
 
 

@@ -1,15 +1,11 @@
 """A sign-in with a provider ends what others did to an account, unless they could have linked it."""
 
-import pytest
-
 from tests.features.oidc.conftest import Browser
 from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_begun_links import begun, finished
 from tests.support.inside import Inside
 from tests.support.members import member
 from tests.support.standing_behind import acted, edges
-
-pytestmark = pytest.mark.anyio
 
 ACCOUNTS = "/api/auth/oidc/good/accounts"
 

@@ -1,11 +1,7 @@
 """What has been done of the first steps in a new installation, by request."""
 
-import pytest
-
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
-
-pytestmark = pytest.mark.anyio
 
 STEPS = "/api/system/first-steps"
 NOTHING = {"isNew": True} | dict.fromkeys(("password", "role", "user", "resource", "backup"), False)

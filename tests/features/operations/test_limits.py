@@ -14,8 +14,6 @@ from service.settings import Settings, load
 from tests.support.cases import with_each
 from tests.support.tls import TlsServer, write_certificate
 
-pytestmark = pytest.mark.anyio
-
 
 def settings_of(**variables: str) -> Settings:
     return load({"PORTCULLIS_CONFIG": "", "JWT_SECRET": secrets.token_urlsafe(64), **variables})
@@ -154,7 +152,6 @@ def test_only_places_that_are_written_are_looked_at(tmp_path: Path) -> None:
     assert named(stores, bucket, decisions) == {"decisions"}
 
 
-@pytest.mark.anyio
 async def test_what_has_no_room_is_named_with_its_free_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

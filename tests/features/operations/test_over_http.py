@@ -19,8 +19,6 @@ from service.settings import Policy, Server, Settings
 from tests.support.inside import Inside
 from tests.support.without import OFF_NAMES
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_every_check_is_made_and_its_finding_shown(service: Inside) -> None:
     report = await service.data("GET", "/api/system/findings")

@@ -16,8 +16,6 @@ from tests.support.cases import with_each
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
-pytestmark = pytest.mark.anyio
-
 
 def app() -> RequestMiddleware:
     application = Application()

@@ -1,7 +1,5 @@
 """Without the pages: 404 in their place, and nothing leads there."""
 
-import pytest
-
 from service.features.pages.links import facts
 from service.kernel.feature import provided
 from tests.support.databases import NewDatabase
@@ -11,7 +9,6 @@ OFF = {"PORTCULLIS_FEATURES__OFF": "pages"}
 PAGES = ("/", "/docs", "/docs/errors", "/docs/guide", "/docs/assets/errors.css", "/docs/guide/index.html")
 
 
-@pytest.mark.anyio
 async def test_pages_are_not_found_and_what_programs_read_stays(
     new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:
@@ -27,7 +24,6 @@ async def test_pages_are_not_found_and_what_programs_read_stays(
         assert "data-guide=" not in console
 
 
-@pytest.mark.anyio
 async def test_the_console_and_the_banner_lead_to_the_pages_where_they_are_served(
     new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:

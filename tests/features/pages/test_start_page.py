@@ -18,8 +18,6 @@ from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
-pytestmark = pytest.mark.anyio
-
 TOKEN = "an-operator-token-of-enough-characters"
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 

@@ -9,8 +9,6 @@ from structlog.testing import capture_logs
 from tests.support.inside import Inside, inside
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 EXPLAIN = "/api/policy/explain"
 REPORT = {
     "resourceName": "Read a report",

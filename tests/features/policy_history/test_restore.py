@@ -10,8 +10,6 @@ import pytest
 from tests.support.inside import Inside
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 ANY: Final = ("If-Match", "*")
 PASSWORD: Final = "six stubborn otters"
 PATHS: Final = ("/api/report", "/api/report/{id}", "/api/report/{number}", "/api/report/new", "/api/x/{a}")

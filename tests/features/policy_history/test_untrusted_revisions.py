@@ -20,8 +20,6 @@ from tests.support.inside import Inside, inside_published
 from tests.support.members import query
 from tests.support.running import Ended, portcullis
 
-pytestmark = pytest.mark.anyio
-
 KEY = "a key that only the service has, and an auditor"
 TOKEN = "mX3-" * 8
 VARIABLES = {"PORTCULLIS_OPLOG__CHAIN_KEY": KEY, "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN}

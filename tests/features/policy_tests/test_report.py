@@ -15,8 +15,6 @@ from tests.features.policy_tests.test_report_documents import ATTRIBUTES, ELEMEN
 from tests.support.inside import Inside
 from tests.support.members import ids_of
 
-pytestmark = pytest.mark.anyio
-
 HOSTILE = "<script>alert(1)</script>\u202e|`x`"
 SEVEN = {"resourceName": "Seven", "resourceCode": "seven", "method": "GET", "path": "/api/user/7"}
 

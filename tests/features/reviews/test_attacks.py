@@ -20,8 +20,6 @@ from tests.features.reviews.test_reviews import (
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 
-pytestmark = pytest.mark.anyio
-
 CODE = "system:file:list"
 
 

@@ -15,8 +15,6 @@ from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member, query
 
-pytestmark = pytest.mark.anyio
-
 CODE = "system:file:list"
 NAMES = ("heron", "kestrel", "raven")
 """All three decide, and have another role each that is reviewed."""

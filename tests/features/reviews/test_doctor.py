@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from service.features.operations.diagnosis.examination import examine
 from service.features.reviews.checks import CHECKS
 from service.settings import load
@@ -14,8 +12,6 @@ from tests.features.reviews.test_reviews import DECIDES, decide, execute, items,
 from tests.features.reviews.test_sign_offs import newest, sign
 from tests.support.inside import Inside
 from tests.support.members import member
-
-pytestmark = pytest.mark.anyio
 
 CHECK = [check for check in CHECKS if check.name == "reviews"]
 

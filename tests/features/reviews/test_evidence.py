@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-import pytest
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
 from service.audit.chain.form import Chain
@@ -18,8 +17,6 @@ from service.features.reviews.evidence_verification import verify
 from tests.features.reviews.test_reviews import DECIDES, close, decide, items, started
 from tests.support.inside import Inside
 from tests.support.members import member, query
-
-pytestmark = pytest.mark.anyio
 
 HEAD = "SELECT log, day, key_id, number, encode(hash, 'hex') FROM sys.log_chain WHERE log = 'operation_log'"
 

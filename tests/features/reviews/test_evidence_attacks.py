@@ -38,8 +38,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member
 
-pytestmark = pytest.mark.anyio
-
 KEYS = [Chain()]
 MAKER = Maker(KEYS, "0", datetime.now(UTC), "somebody")
 EMPTY = Content("request", {}, {})

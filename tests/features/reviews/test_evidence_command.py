@@ -15,8 +15,6 @@ from tests.support.inside import Inside
 from tests.support.members import member, until_row
 from tests.support.running import Ended, portcullis
 
-pytestmark = pytest.mark.anyio
-
 
 async def run(house: Inside, folder: Path, *arguments: str) -> Ended:
     """Run a command about the service."""

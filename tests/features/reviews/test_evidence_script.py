@@ -8,8 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from service.audit.chain.form import Chain
 from service.features.reviews.evidence_archive import CONTENT, LOG, MANIFEST, PAGE, SCRIPT, Maker, zipped
 from service.features.reviews.evidence_content import Content, Table
@@ -18,8 +16,6 @@ from tests.docs.pages import ROOT
 from tests.features.reviews.test_evidence import archive_and_heads, closed_review, files_of
 from tests.features.reviews.test_evidence_command import written
 from tests.support.inside import Inside
-
-pytestmark = pytest.mark.anyio
 
 FILE = ROOT / "docs" / "examples" / "verify-evidence" / SCRIPT
 

@@ -22,8 +22,6 @@ from tests.support.inside import inside_published, settings_of
 from tests.support.members import member
 from tests.support.running import portcullis
 
-pytestmark = pytest.mark.anyio
-
 OFF = {"PORTCULLIS_FEATURES__OFF": "reviews"}
 CODE = "system:user:list"
 LINE = str(Rule(REVIEW, assignment_for("others", CODE), CODE))

@@ -9,8 +9,6 @@ from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 from tests.support.standing_behind import acted
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def heron(house: Inside) -> Member:

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from tests.features.explain.test_refusals_by_id import known
 from tests.features.reviews.test_reviews import DECIDES, REVIEW, after, decide, execute, items, start, started
 from tests.support.inside import Inside
 from tests.support.members import member
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_the_code_of_the_review_alone_lists_reads_and_decides(house: Inside) -> None:

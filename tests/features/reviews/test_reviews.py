@@ -16,8 +16,6 @@ from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 REVIEW = "/api/review"
 DECIDES = ("system:review:decide", "system:review:list")
 

@@ -10,8 +10,6 @@ from tests.features.reviews.test_reviews import DECIDES, close, decide, execute,
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 
-pytestmark = pytest.mark.anyio
-
 CODE = "system:file:list"
 DEADLINE, JUNE, NOVEMBER, DECEMBER = (f"2999-{month:02}-01T00:00:00.000Z" for month in (5, 6, 11, 12))
 """The deadline of reviews, and ends of assignments after it."""

@@ -12,8 +12,6 @@ from tests.support.inside import Inside
 from tests.support.members import Member, member
 from tests.support.standing_behind import acted
 
-pytestmark = pytest.mark.anyio
-
 CHANGES = "/api/policy/changes"
 
 

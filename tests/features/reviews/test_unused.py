@@ -13,8 +13,6 @@ from tests.permission_use.conftest import days_ago, store_uses
 from tests.support.inside import Inside
 from tests.support.members import Member, member
 
-pytestmark = pytest.mark.anyio
-
 Unused = dict[str, Any]
 
 

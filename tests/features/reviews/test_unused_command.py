@@ -4,8 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.features.reviews.test_unused import proposed, unused
 from tests.permission_use.conftest import days_ago, store_uses
 from tests.policy_publishing.conftest import Command, command_on
@@ -13,8 +11,6 @@ from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member
 
 __all__ = ["command_on"]  # a fixture
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_the_command_tells_the_same(house: Inside, command_on: Callable[[Inside], Command]) -> None:

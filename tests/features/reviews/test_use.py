@@ -10,8 +10,6 @@ from tests.permission_use.conftest import days_ago, store_uses
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member
 
-pytestmark = pytest.mark.anyio
-
 CODE = "system:file:list"
 
 

@@ -8,8 +8,6 @@ from tests.features.scim.scim_client import CEILING, ScimClient, roles_of, scim_
 from tests.support.inside import Inside
 from tests.support.members import Member, member, query
 
-pytestmark = pytest.mark.anyio
-
 ACCOUNTS = "/api/directory/entra/accounts"
 HERON: dict[str, Any] = {"userName": "heron", "nickName": "Heron", "email": "heron@example.org"}
 

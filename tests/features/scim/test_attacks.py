@@ -12,8 +12,6 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 MERGE: Final = ("Content-Type", "application/merge-patch+json")
 ACTIVE: Final = {"op": "replace", "path": "active", "value": True}
 INACTIVE: Final = ACTIVE | {"value": False}

@@ -10,8 +10,6 @@ from tests.features.scim.scim_client import GROUP, MAPPING, PATCH, USER, ScimCli
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 RIGHTS: Final = "SELECT user_id, role_id, source FROM sys.user_role WHERE source <> 'directory' ORDER BY 1, 2"
 ABOVE: Final = (
     "SELECT u.id, u.user_name, u.nick_name, u.email, u.status, u.version FROM sys.user u"

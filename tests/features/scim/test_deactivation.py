@@ -9,8 +9,6 @@ from tests.support.inside import Inside
 from tests.support.members import query, until_row
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
-pytestmark = pytest.mark.anyio
-
 INACTIVE: Final = {"op": "replace", "path": "active", "value": False}
 WAYS: Final[dict[str, tuple[str, Any]]] = {
     "patch": ("PATCH", {"schemas": [PATCH], "Operations": [INACTIVE]}),

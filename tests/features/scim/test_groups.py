@@ -6,8 +6,6 @@ from tests.features.scim.scim_client import GROUP, PATCH, ScimClient, roles_of, 
 from tests.support.inside import Inside
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def entra(house: Inside) -> ScimClient:

@@ -11,7 +11,7 @@ from tests.features.scim.scim_client import scim_client
 from tests.support.inside import Inside
 from tests.web.served import served
 
-pytestmark = [pytest.mark.anyio, pytest.mark.extended]
+pytestmark = pytest.mark.extended
 
 ACCEPTED: Final[dict[str, str]] = {
     "did not remove attribute 'active'": "an account is always enabled or disabled",

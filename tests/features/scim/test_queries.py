@@ -12,8 +12,6 @@ from tests.support.cases import with_each
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
 
-pytestmark = pytest.mark.anyio
-
 PUBLIC: Final = "https://portcullis.example"
 SEARCH: Final = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
 HERON: Final[dict[str, Any]] = {

@@ -11,7 +11,6 @@ from tests.features.scim.scim_client import GROUP, PATCH, USER, ScimClient, role
 from tests.support.inside import Inside
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 STATE = (
     "SELECT id, user_name, nick_name, email, status, version, update_time FROM sys.user ORDER BY id",

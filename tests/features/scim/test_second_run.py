@@ -14,8 +14,6 @@ from tests.features.scim.scim_client import GROUP, USER, ScimClient, roles_of, s
 from tests.support.inside import Inside
 from tests.support.members import query
 
-pytestmark = pytest.mark.anyio
-
 USERS: Final = 300
 GROUPS: Final = 20
 MEMBERS: Final = 120

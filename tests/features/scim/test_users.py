@@ -8,8 +8,6 @@ from tests.features.scim.scim_client import PATCH, USER, ScimClient, roles_of, s
 from tests.support.inside import Inside
 from tests.support.members import member, query
 
-pytestmark = pytest.mark.anyio
-
 HERON: dict[str, Any] = {
     "schemas": [USER],
     "userName": "heron@example.org",

@@ -15,8 +15,6 @@ from tests.support.inside import Inside, inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.without import is_served
 
-pytestmark = pytest.mark.anyio
-
 LEVEL = "PORTCULLIS_POLICY__ASSURANCE"
 ANY = ("If-Match", "*")
 ROLE = {"roleCode": "made", "roleName": "Made"}

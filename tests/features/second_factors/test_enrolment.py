@@ -15,8 +15,6 @@ from tests.support.inside import Inside
 from tests.support.members import query
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 FACTORS = "/api/user/profile/factors"
 
 

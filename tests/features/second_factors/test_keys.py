@@ -2,8 +2,6 @@
 
 import secrets
 
-import pytest
-
 from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis.examination import examine
@@ -15,8 +13,6 @@ from service.settings import load
 from tests.features.second_factors.conftest import SETTINGS, Person
 from tests.support.inside import Inside
 from tests.support.members import query
-
-pytestmark = pytest.mark.anyio
 
 KEY, NEW = SETTINGS["PORTCULLIS_AUTH__FACTOR_KEY"], "n" * 40
 

@@ -9,8 +9,6 @@ from tests.features.second_factors.conftest import Person, public
 from tests.support.inside import Inside
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_reset_removes_all_factors_ends_the_sessions_and_tells_the_owner(
     site: Inside, person: Person

@@ -19,8 +19,6 @@ from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 
 def claims_of(token: str) -> dict[str, Any]:
     part = token.split(".")[1]

@@ -12,8 +12,6 @@ from tests.features.second_factors.test_second_step import claims_of, is_login_f
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 STEP_UP = "/api/auth/step-up"
 
 

@@ -25,8 +25,6 @@ from service.settings import Auth, Redis
 from tests.support.cases import with_each
 from tests.support.sentinel import GROUP, SentinelGroup
 
-pytestmark = pytest.mark.anyio
-
 PATIENCE = 30.0  # seconds
 
 

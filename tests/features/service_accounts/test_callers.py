@@ -12,8 +12,6 @@ from service.records.database.transactions import Database
 from tests.features.service_accounts.conftest import Workers
 from tests.support.members import ids_of, query
 
-pytestmark = pytest.mark.anyio
-
 LIST = "system:role:list"
 
 

@@ -8,8 +8,6 @@ from tests.features.service_accounts.conftest import Workers
 from tests.support.cases import with_each
 from tests.support.members import Member, member, query
 
-pytestmark = pytest.mark.anyio
-
 LIST = "system:role:list"
 KEY = "system:user:key"
 

@@ -76,7 +76,6 @@ def test_a_key_in_a_query_a_user_agent_or_a_problem_is_withheld() -> None:
     assert SECRET.encode() not in document(ValidationFailed((SECRET_KEY, "Unknown field")), "1")
 
 
-@pytest.mark.anyio
 async def test_neither_answers_nor_logs_have_a_key_and_entries_name_it(
     workers: Workers, capsys: pytest.CaptureFixture[str]
 ) -> None:

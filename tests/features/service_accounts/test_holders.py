@@ -21,8 +21,6 @@ from service.settings import Throttle as ThrottleSettings
 from tests.authn.conftest import Container
 from tests.authn.people import execute
 
-pytestmark = pytest.mark.anyio
-
 
 async def account(parts: Container) -> int:
     name = f"robot-{secrets.token_hex(4)}"

@@ -3,13 +3,9 @@
 import asyncio
 from typing import Any, cast
 
-import pytest
-
 from service.errors import TokenInvalid
 from service.features.service_accounts.callers import ApiKeyCallers
 from service.features.service_accounts.form import ApiKey, new_secret
-
-pytestmark = pytest.mark.anyio
 
 
 class Database:

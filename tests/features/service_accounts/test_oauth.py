@@ -4,14 +4,11 @@ import base64
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import pytest
 from openapi_schema_validator import OAS31Validator
 
 from tests.features.service_accounts.conftest import Account, Workers
 from tests.support.members import member
 from tests.web.driver import Answer, ask
-
-pytestmark = pytest.mark.anyio
 
 LIST = "system:role:list"
 FORM = ("Content-Type", "application/x-www-form-urlencoded")

@@ -8,8 +8,6 @@ from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member
 from tests.support.without import is_served
 
-pytestmark = pytest.mark.anyio
-
 READ = {
     "resourceName": "Read an order",
     "resourceCode": "orders.read",

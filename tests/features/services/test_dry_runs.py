@@ -2,11 +2,7 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.inside import Inside
-
-pytestmark = pytest.mark.anyio
 
 OPENING = {"service": "orders", "code": "@login"}
 

@@ -13,8 +13,6 @@ from service.records.database.transactions import Database
 from service.settings import load
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 READ = {
     "resourceName": "Read an order",
     "resourceCode": "orders.read",

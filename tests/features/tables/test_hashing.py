@@ -10,8 +10,6 @@ from service.errors import Unavailable
 from service.settings import Password
 from tests.support.cheap_hashes import COSTS
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def passwords() -> Iterator[Passwords]:

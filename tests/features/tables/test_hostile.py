@@ -4,13 +4,9 @@ import csv
 import io
 import json
 
-import pytest
-
 from tests.features.tables.tables import send
 from tests.support.cases import with_each
 from tests.support.inside import Inside
-
-pytestmark = pytest.mark.anyio
 
 PAYLOADS = [
     "' OR 1=1 --",

@@ -3,12 +3,8 @@
 import secrets
 from pathlib import Path
 
-import pytest
-
 from tests.support.inside import Inside
 from tests.support.running import Ended, portcullis
-
-pytestmark = pytest.mark.anyio
 
 SECRET = secrets.token_urlsafe(48)
 DOCUMENT = """

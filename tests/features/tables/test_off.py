@@ -20,8 +20,6 @@ from tests.support.inside import Inside, inside_published
 from tests.support.members import ids_of
 from tests.support.running import portcullis
 
-pytestmark = pytest.mark.anyio
-
 OFF = {"PORTCULLIS_FEATURES__OFF": "tables"}
 NOUNS = ("user", "role")
 

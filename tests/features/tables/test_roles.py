@@ -14,8 +14,6 @@ from tests.support.inside import Inside
 from tests.support.members import member, query
 from tests.web.driver import Answer
 
-pytestmark = pytest.mark.anyio
-
 EXPORT, IMPORT, DRY = "/api/role/export", "/api/role/import", "/api/role/import?dryRun=true"
 HEADER = "roleCode,roleName,description,enabled,permissions\r\n"
 

@@ -1,12 +1,8 @@
 """Tables as spreadsheets write them: what is skipped, and what is named by its separator, column and row."""
 
-import pytest
-
 from tests.features.tables.tables import faults, send
 from tests.support.cases import with_each
 from tests.support.inside import Inside
-
-pytestmark = pytest.mark.anyio
 
 IMPORT = "/api/role/import?dryRun=true"
 COLUMNS = "roleCode, roleName, description, enabled, maxDuration, reasonRequired, permissions"

@@ -23,8 +23,6 @@ from tests.support.members import member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 EXPORT, IMPORT, DRY = "/api/user/export", "/api/user/import", "/api/user/import?dryRun=true"
 COLUMNS = "userName,nickName,email,phone,gender,avatar,status,service,kind,roles"
 PASSWORD = "four wary herons"

@@ -10,8 +10,6 @@ from tests.support.members import Member, member, query
 from tests.support.standing_behind import acted, edges
 from tests.support.without import is_served
 
-pytestmark = pytest.mark.anyio
-
 EGRET: dict[str, Any] = {"userName": "egret", "nickName": "Egret", "password": "long enough 4711"}
 GUEST: dict[str, Any] = {"userName": "guest", "nickName": "Guest", "invite": True}
 PROGRAM: dict[str, Any] = {"userName": "program", "nickName": "Program", "kind": "service"}

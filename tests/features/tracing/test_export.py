@@ -18,8 +18,6 @@ from service.settings import Tracing
 from tests.support import collector as collectors
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.anyio
-
 MOST = 20
 
 

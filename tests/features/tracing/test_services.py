@@ -25,8 +25,6 @@ from tests.support.databases import NewDatabase
 from tests.support.inside import all_decisions, inside_published
 from tests.support.running import running
 
-pytestmark = pytest.mark.anyio
-
 END = b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
 
 

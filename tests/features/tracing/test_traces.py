@@ -14,8 +14,6 @@ from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.web.driver import ask
 
-pytestmark = pytest.mark.anyio
-
 CREDENTIALS = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 BOB = "a-Long-enough-1"

@@ -11,8 +11,6 @@ from tests.support.inside import Inside
 from tests.support.members import member
 from tests.support.without import is_served
 
-pytestmark = pytest.mark.anyio
-
 DRY = "?dryRun=true"
 PASSWORD = "six stubborn otters"
 

@@ -18,8 +18,6 @@ from service.records.database.transactions import Database
 from tests.support.inside import Inside
 from tests.support.without import GONE
 
-pytestmark = pytest.mark.anyio
-
 CODES: Final = ("system:role:list", "system:user:detail", "system:*:list", "system:user:*", "x:one", "x:two")
 PATHS: Final = (
     "GET /api/user/{id}",

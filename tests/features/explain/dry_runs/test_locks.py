@@ -11,8 +11,6 @@ from service.records import role_rights
 from service.records.published import policy_revisions
 from tests.support.inside import Inside
 
-pytestmark = pytest.mark.anyio
-
 HELD = """
 SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database AND d.datname = current_database()
 WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = ANY (%s)

@@ -14,8 +14,6 @@ from tests.support.mail_server import MailServer, mail_server
 from tests.support.running import ROOT
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 PROGRAM = textwrap.dedent(
     """
     import asyncio, os, sys

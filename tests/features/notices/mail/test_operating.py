@@ -4,8 +4,6 @@ import asyncio
 import json
 from pathlib import Path
 
-import pytest
-
 from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.notices import store_mail as mail
 from service.features.notices.checks import CHECKS
@@ -31,8 +29,6 @@ from tests.support.inside import inside_published
 from tests.support.mail_server import mail_server, saying
 from tests.support.running import Ended, portcullis
 from tests.support.waiting import eventually_here
-
-pytestmark = pytest.mark.anyio
 
 
 def variables_of(port: int, **variables: str) -> dict[str, str]:

@@ -26,8 +26,6 @@ from tests.features.notices.mail.conftest import (
 from tests.support.cases import with_each
 from tests.support.seeded import create_user
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_mail_is_written_by_the_transaction_of_what_it_tells(database: Database) -> None:
     outbox = outbox_of(mailing())

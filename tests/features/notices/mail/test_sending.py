@@ -17,8 +17,6 @@ from tests.features.notices.mail.conftest import LINK, execute, invitation, mail
 from tests.support.mail_server import MailServer, dropping, mail_server, saying
 from tests.support.tls import Authority
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def server() -> AsyncIterator[MailServer]:

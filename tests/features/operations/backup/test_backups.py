@@ -24,8 +24,6 @@ from tests.support import command_process
 from tests.support.running import PATIENCE, environment, lives
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 PASSPHRASE = "a hedgehog under the lamp"
 TEXT = b"what was uploaded before the backup\n"
 

@@ -26,8 +26,6 @@ from tests.support.running import Ended, portcullis
 from tests.support.s3 import S3Server, s3_server
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
-pytestmark = pytest.mark.anyio
-
 LOGIN = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
 PASSWORD = "Cardamom-7-lantern-oak"
 BEFORE, AFTER, ORPHAN = b"before the backup\n", b"after the backup\n", b"orphan\n"

@@ -19,9 +19,6 @@ from service.settings import Settings, load
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
-pytestmark = pytest.mark.anyio
-
-
 SECRET = {"JWT_SECRET": secrets.token_urlsafe(48)}
 BEGIN = text("INSERT INTO sys.timeline (number, name) SELECT max(number) + 1, :name FROM sys.timeline")
 
@@ -36,7 +33,6 @@ async def begin_restore_epoch(service: Inside) -> None:
         await publish_if_changed(connection, configured(Settings()), RevisionSeals(), "restored", least=1000)
 
 
-@pytest.mark.anyio
 async def test_a_new_timeline_ends_access_tokens_and_refresh_tokens_of_a_running_service(
     service: Inside,
 ) -> None:

@@ -36,8 +36,6 @@ from tests.support.running import Ended, portcullis
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
 
-pytestmark = pytest.mark.anyio
-
 LOGIN = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
 PASSWORD = "Cardamom-7-lantern-oak"
 NEW_BUTTON = {"menuType": "Button", "title": "New", "authMark": "gate:open"}

@@ -33,7 +33,7 @@ from tests.support.tls import TlsServer, write_certificate
 from tests.support.waiting import stopped
 from tests.support.without import is_off, need
 
-pytestmark = [pytest.mark.anyio, pytest.mark.feature("metrics")]
+pytestmark = pytest.mark.feature("metrics")
 
 TOKEN = "mX3-" * 8
 OPERATOR = ("Authorization", f"Bearer {TOKEN}")

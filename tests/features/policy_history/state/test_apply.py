@@ -29,8 +29,6 @@ from service.laboratory.analysis.impact import Differences
 from service.records.openings import OpenTo
 from tests.features.policy_history.state.conftest import Ground, NewGround
 
-pytestmark = pytest.mark.anyio
-
 CODES = [f"system:made:a{number}" for number in range(6)]
 PAGES = ["made", "made/one", "made/two", "made/one/deep", "other"]
 REQUESTS = ["GET /api/file/list", "GET /api/login-log/list", "GET /api/made/{id}", "GET /api/made/7"]

@@ -14,8 +14,6 @@ from service.kernel.strict_yaml import YamlError
 from service.records.published import policy_workers
 from tests.features.policy_history.state.conftest import Ground
 
-pytestmark = pytest.mark.anyio
-
 KEY = "GET /api/user/export"
 
 

@@ -28,9 +28,6 @@ from tests.features.policy_history.state.conftest import Ground
 from tests.support.running import ROOT
 from tests.support.unstarted import SHIPPED
 
-pytestmark = pytest.mark.anyio
-
-
 LOCKED_OUT = "This would lock everybody out of what administers the policy, also those who may do everything"
 
 

@@ -17,8 +17,6 @@ from service.kernel.strict_yaml import YamlError
 from service.records.schema.request_rules import request_rule
 from tests.features.policy_history.state.conftest import Ground
 
-pytestmark = pytest.mark.anyio
-
 RULE = RuleState(
     requestable_by="@login",
     stages=(StageState("system:user:list", 2),),

@@ -21,8 +21,6 @@ from service.records.resources import ResourceValues
 from service.web.messages.context import RequestContext
 from tests.features.policy_history.state.conftest import Ground
 
-pytestmark = pytest.mark.anyio
-
 
 def anyhow(_stored: Any) -> None:
     """Have nothing against what is stored."""
