@@ -35,6 +35,8 @@ from service.web.messages.operation_metadata import Responders, public, writes
 from service.web.messages.schema import Document, Schema
 
 F = TypeVar("F", bound=Callable[..., Any])
+SESSION_REFUSALS: Final = (AccountDisabled, AccountBanned, Conflict, RateLimited)
+"""Refusals of each operation that opens or renews a session."""
 
 
 def opens_session(
@@ -110,10 +112,7 @@ class Login(Responders, at="/api/auth/login"):
         self._attempts = attempts
         self._cookies = cookies
 
-    @public(
-        name="logIn",
-        refuses=[LoginFailed, AccountDisabled, AccountBanned, InitialPasswordExpired, Conflict, RateLimited],
-    )
+    @public(name="logIn", refuses=[LoginFailed, InitialPasswordExpired, *SESSION_REFUSALS])
     @opens_session("login", example={"userName": "heron", "password": "four wary herons", "device": "web"})
     async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:
         """Log in with user name and password.
@@ -143,10 +142,7 @@ class Refresh(Responders, at="/api/auth/refresh"):
         self._refresh = refresh
         self._throttle = throttle
 
-    @public(
-        name="refreshTokens",
-        refuses=[TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited],
-    )
+    @public(name="refreshTokens", refuses=[TokenInvalid, RefreshRejected, *SESSION_REFUSALS])
     @opens_session("refresh", "REFRESH", example={"refreshToken": "eyJ…"})
     async def on_post(self, context: RequestContext, body: RefreshToken) -> TokenPair:
         """Exchange a refresh token for a new token pair.
@@ -170,18 +166,7 @@ class RefreshInCookieMode(Responders, at="/api/auth/refresh"):
         self._throttle = throttle
         self._cookies = cookies
 
-    @public(
-        name="refreshTokens",
-        refuses=[
-            Unauthenticated,
-            TokenInvalid,
-            RefreshRejected,
-            AccountDisabled,
-            AccountBanned,
-            Conflict,
-            RateLimited,
-        ],
-    )
+    @public(name="refreshTokens", refuses=[Unauthenticated, TokenInvalid, RefreshRejected, *SESSION_REFUSALS])
     @opens_session("refresh", "REFRESH")
     async def on_post(self, context: RequestContext, body: RefreshTokenIfAny) -> TokenPair:
         """Exchange a refresh token, from the body or the cookie, for a new token pair.

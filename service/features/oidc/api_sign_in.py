@@ -5,11 +5,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.tokens import Device, TokenPair, handed, opens_session
+from service.endpoints.tokens import SESSION_REFUSALS, Device, TokenPair, handed, opens_session
 from service.errors import (
-    AccountBanned,
-    AccountDisabled,
-    Conflict,
     NotFound,
     RateLimited,
     SecondFactorRequired,
@@ -122,18 +119,7 @@ class SignInStart(InBrowser, at="/api/auth/oidc/{provider}/start"):
 
 
 class SignInCallback(InBrowser, at="/api/auth/oidc/{provider}/callback"):
-    @public(
-        name="endSignIn",
-        refuses=[
-            NotFound,
-            SignInFailed,
-            SecondFactorRequired,
-            AccountDisabled,
-            AccountBanned,
-            Conflict,
-            RateLimited,
-        ],
-    )
+    @public(name="endSignIn", refuses=[NotFound, SignInFailed, SecondFactorRequired, *SESSION_REFUSALS])
     @writes("return from a provider", "LOGIN", keeps="nothing")
     @in_browser
     @sends(HTML)
@@ -167,10 +153,7 @@ class SignInToken(Responders, at="/api/auth/oidc/token"):
         self._sign_in = sign_in
         self._cookies = cookies
 
-    @public(
-        name="issueSignInTokens",
-        refuses=[SignInFailed, SecondFactorRequired, AccountDisabled, AccountBanned, Conflict, RateLimited],
-    )
+    @public(name="issueSignInTokens", refuses=[SignInFailed, SecondFactorRequired, *SESSION_REFUSALS])
     @opens_session(
         "sign in with a provider",
         example={"code": "n4Qp…", "verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"},

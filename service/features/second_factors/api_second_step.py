@@ -8,10 +8,8 @@ from service.authn.refresh import Refresh
 from service.authn.second_factors import Method
 from service.authn.token_issuer import TokenPair as Issued
 from service.endpoints.record_endpoints import Endpoint
-from service.endpoints.tokens import Device, TokenPair, handed, opens_session
+from service.endpoints.tokens import SESSION_REFUSALS, Device, TokenPair, handed, opens_session
 from service.errors import (
-    AccountBanned,
-    AccountDisabled,
     Conflict,
     LoginFailed,
     RateLimited,
@@ -96,10 +94,7 @@ class LoginSecondFactor(Responders, at="/api/auth/login/second-factor"):
         self._attempts = attempts
         self._cookies = cookies
 
-    @public(
-        name="logInWithSecondFactor",
-        refuses=[LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited],
-    )
+    @public(name="logInWithSecondFactor", refuses=[LoginFailed, *SESSION_REFUSALS])
     @opens_session("login, second step", example={"challenge": "uSQ3…", "method": "totp", "code": "287082"})
     async def on_post(self, context: RequestContext, body: SecondFactor) -> TokenPair:
         """Complete a login with a second factor.
@@ -143,9 +138,7 @@ class LoginPasskey(Responders, at="/api/auth/login/passkey"):
         self._attempts = attempts
         self._cookies = cookies
 
-    @public(
-        name="logInWithPasskey", refuses=[LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited]
-    )
+    @public(name="logInWithPasskey", refuses=[LoginFailed, *SESSION_REFUSALS])
     @opens_session(
         "login by passkey", example={"challenge": "uSQ3…", "credential": {"id": "…", "type": "public-key"}}
     )
@@ -175,18 +168,7 @@ class OwnStepUp(Responders, at="/api/auth/step-up"):
         self._refresh = refresh
         self._cookies = cookies
 
-    @login(
-        name="stepUp",
-        refuses=[
-            LoginFailed,
-            SecondFactorRequired,
-            RefreshRequired,
-            AccountDisabled,
-            AccountBanned,
-            Conflict,
-            RateLimited,
-        ],
-    )
+    @login(name="stepUp", refuses=[LoginFailed, SecondFactorRequired, RefreshRequired, *SESSION_REFUSALS])
     @opens_session("step up", example={"method": "totp", "code": "287082"})
     async def on_post(self, context: RequestContext, body: StepUpOrder) -> TokenPair:
         """Authenticate again or more strongly; the answer has new tokens of the same session.
