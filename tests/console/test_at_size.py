@@ -18,7 +18,7 @@ from tests.benchmarks.console_data import LARGE, install
 from tests.benchmarks.installation import environment
 from tests.console.house import House
 from tests.console.states import SIZES, show
-from tests.console.visits import Visit, new_context, settled
+from tests.console.visits import Visit, new_context, script, settled
 from tests.support.databases import database
 
 pytestmark = [pytest.mark.extended, pytest.mark.timeout(1_800)]
@@ -26,45 +26,15 @@ pytestmark = [pytest.mark.extended, pytest.mark.timeout(1_800)]
 NAME: Final = "large"
 STOPS: Final = 60
 """How many tab stops of a view are tried: the rows of a list are alike."""
-OBSERVE: Final = """
-window.moved = [];
-const name = (node) => (node?.nodeType === 1 ? `${node.localName}.${node.className}` : node?.textContent);
-window.note = (entries) => {
-  for (const { hadRecentInput, value, sources } of entries)
-    if (!hadRecentInput) window.moved.push(`${value.toFixed(3)} ${sources.map(({ node }) => name(node))}`);
-};
-window.moves = new PerformanceObserver((list) => window.note(list.getEntries()));
-window.moves.observe({ type: "layout-shift" });
-"""
-MOVED: Final = """async () => {
-  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-  window.note(window.moves.takeRecords());
-  return window.moved.splice(0);
-}"""
-"""What has moved without the reader since this was asked the last time (Layout Instability API)."""
-UNSEEN: Final = """() => {
-  const at = document.activeElement;
-  if (at === document.body) return "the body";
-  const seen = [...at.getClientRects()].some(({ left, right, top, bottom }) => {
-    const [x, y] = [Math.max(left, 0), Math.max(top, 0)];
-    const [width, height] = [Math.min(right, innerWidth) - x, Math.min(bottom, innerHeight) - y];
-    return width > 0 && height > 0 && [[0.5, 0.5], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]].some(
-      ([right, down]) => {
-        const there = document.elementFromPoint(x + width * right, y + height * down);
-        return at.contains(there) || there?.closest("label")?.control === at;
-      });
-  });
-  return seen ? null : `${at.localName} ${at.ariaLabel ?? at.textContent}`;
-}"""
-"""What has the focus and can't be seen: WCAG 2.2, 2.4.11 (Focus Not Obscured)."""
+MOVED: Final = script("rules", "moved()")
+UNSEEN: Final = script("rules", "unseen()")
 
 
 @pytest.fixture(scope="module")
 def large(
-    stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory, _closed: None
+    stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory, _closed: None
 ) -> Iterator[tuple[Visit, dict[str, Any]]]:
     """A visit to the large installation, and what stands in the addresses of its views."""
-    browser = House.of(stores, published_template).browser
     place = Path(tmp_path_factory.mktemp("large"))
     with database(stores, name=NAME) as url:
         environ = environment(stores, place) | {"DATABASE_URL": url}
@@ -73,10 +43,9 @@ def large(
         ids = known(url)
         house = House(stores, NAME)
         try:
-            house.browser = browser
             with new_context(house) as context:
                 visit = Visit(house, context)
-                visit.page.add_init_script(OBSERVE)
+                visit.page.add_init_script(f"({script('rules', 'observe()')})();")
                 visit.sign_in()
                 yield visit, ids
         finally:

@@ -1,37 +1,38 @@
-"""What holds for every view: hostile texts stay texts, 320 pixels are enough, tab stops follow the eye."""
+"""What holds for every view, menu and dialog: one walk applies all rules to each state, at each width."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from datetime import UTC, datetime
+from typing import Final
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.hostile import remove_long, store_long
+from tests.console.acts import headed
+from tests.console.hostile import TEXTS, store_long
 from tests.console.house import House
-from tests.console.states import ASTRAY, LAYOUT, NARROW, SIZES, Hostile, faults, paths, show
-from tests.console.test_users import act, headed
-from tests.console.visits import Visit
+from tests.console.states import Hostile, faults, paths, show, states
+from tests.console.visits import Visit, script
+
+pytestmark = pytest.mark.timeout(1_800)
 
 
-@pytest.fixture
-def long(house: House) -> Iterator[dict[str, list[int]]]:
-    """The ids of records with the longest names and codes."""
-    ids = store_long(house.api)
-    yield ids
-    remove_long(house.api, ids)
+STRICTEST: Final = (1024, 320)
+"""The widths that leave the least room, beside the navigation and below it."""
 
 
-def test_every_view_keeps_the_rules_with_the_longest_names(
-    visit: Visit, house: House, long: dict[str, list[int]]
+def test_every_view_keeps_the_rules_with_the_longest_names_and_with_markup_in_them(
+    visit: Visit, house: House
 ) -> None:
     broken: list[str] = []
+    before = datetime.now(UTC).isoformat()
+    visit.hear("dialog", lambda dialog: pytest.fail(dialog.message))
     visit.sign_in()
-    for path in paths(long):
+    for path in paths(store_long(house)):
         show(visit.page, path)
-        broken += faults(visit.page, path)
+        broken += faults(visit.page, path, STRICTEST)
+        broken += [f"{path}: {barrier}" for barrier in visit.barriers()]
     assert not broken, "\n".join(broken)
-    refused = house.api.get("/api/operation-log/list?userName=admin&decision=deny").json()
-    assert refused["data"]["items"] == []  # nothing that the console asks by itself is refused
+    # Nothing that the console asks by itself is refused.
+    assert house.items("operation-log", userName="admin", decision="deny", **{"from": before}) == []
 
 
 def test_what_is_not_there_has_a_title_and_a_way_back(visit: Visit) -> None:
@@ -43,8 +44,7 @@ def test_what_is_not_there_has_a_title_and_a_way_back(visit: Visit) -> None:
         ("/roles/abc", "There is no such page"),
         ("/users/0", "There is no such page"),
     ):
-        visit.go(address)
-        expect(heading).to_have_text(title)
+        visit.show(address, title)
         expect(page).to_have_title(f"{title} · Portcullis")
         expect(page.get_by_role("main")).not_to_contain_text("Nothing was saved")
         back.get_by_role("link").click()
@@ -60,89 +60,43 @@ def test_what_is_not_there_has_a_title_and_a_way_back(visit: Visit) -> None:
 
 
 @pytest.mark.extended
-def test_hostile_texts_stay_texts_no_view_is_too_wide_and_tab_stops_follow_the_eye(
+def test_every_state_keeps_the_rules_is_accessible_and_the_way_back_closes_its_dialogs(
     calm: Visit, hostile: Hostile
 ) -> None:
     page = calm.page
-    wrong = []
+    dialogs = page.locator("dialog[open]")
+    broken, seen, closed = [], 0, 0
+    known: set[tuple[str, str]] = set()
     for path in [*hostile.paths, "/%3Cimg%20src=x%20onerror=alert(1)%3E"]:
-        page.set_viewport_size(NARROW)
-        shown = show(page, path)
-        expect(shown.get_by_role("alert")).to_have_count(0)
-        layout = page.evaluate(LAYOUT)
-        astray = page.evaluate(ASTRAY)
-        page.set_viewport_size(SIZES[0])
-        astray += page.evaluate(ASTRAY)
-        if layout != {"width": NARROW["width"], "markup": 0, "torn": 0} or astray:
-            wrong.append((path, layout, astray))
+        for state in states(calm, path, known):
+            seen += 1
+            broken += faults(page, state)
+            broken += [f"{state}: {barrier}" for barrier in calm.barriers()]
+            if dialogs.count():
+                heading = page.get_by_role("heading", level=1).inner_text()
+                page.evaluate("() => history.back()")
+                expect(dialogs).to_have_count(0)
+                page.wait_for_function("(path) => location.hash === `#${path}`", arg=path)
+                expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+                closed += 1
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
-    assert not wrong, "\n".join(map(str, wrong))
+    assert not broken, "\n".join(broken)
+    assert seen > 1.5 * len(hostile.paths)  # menus and dialogs were among them
+    assert closed > 40
 
 
-UNSAFE: Final = "<img src=x onerror=alert(1)><svg/onload=alert(2)>'\"&{{7*7}}"
-
-
-@pytest.fixture
-def made(house: House) -> dict[str, int]:
-    """The ids of records with such text in every field that takes any."""
-
-    def make(at: str, **body: Any) -> int:
-        answer = house.api.post(at, json=body)
-        assert answer.status_code in (200, 201), answer.text
-        number: int = answer.json()["data"].get("id", 0)
-        return number
-
-    menu = make(
-        "/api/menu", menuType="Menu", title=UNSAFE, name=UNSAFE, path="/<b>", component=UNSAFE, icon=UNSAFE
-    )
-    code = make("/api/menu", menuType="Button", title=UNSAFE, parentId=menu, authMark="unsafe:text")
-    resource = make(
-        "/api/resource",
-        resourceName=UNSAFE,
-        resourceCode="unsafe.text",
-        method="GET",
-        path="/api/unsafe",
-        description=UNSAFE,
-    )
-    bound = {"resourceIds": [resource]}
-    assert house.api.put(f"/api/menu/{code}/resources", json=bound).status_code == 200
-    role = make("/api/role", roleName=UNSAFE, roleCode="unsafe", description=UNSAFE, menuIds=[menu, code])
-    user = make(
-        "/api/user",
-        userName=UNSAFE,
-        nickName=UNSAFE,
-        password="four wary herons",
-        roleIds=[role],
-    )
-    make(f"/api/online/{user}/ban", reason=UNSAFE)
-    return {"menu": menu, "code": code, "role": role, "user": user}
-
-
-def test_no_text_of_a_record_becomes_markup(visit: Visit, made: dict[str, int]) -> None:
-    page = visit.page
-    visit.hear("dialog", lambda dialog: pytest.fail(dialog.message))
-    visit.sign_in(address=f"/users/{made['user']}")
-    headed(page, UNSAFE)
-    expect(page.locator("q")).to_have_text(UNSAFE)
-    act(page, "Delete")
-    expect(page.get_by_role("dialog")).to_contain_text(UNSAFE)
-    page.keyboard.press("Escape")
-    page.set_viewport_size({"width": 320, "height": 640})
-    visit.go(f"/users/{made['user']}/edit")
-    headed(page, f"Edit {UNSAFE}")
-    visit.axe()  # the way back wraps
-    page.set_viewport_size({"width": 1280, "height": 900})
-    visit.go(f"/roles/{made['role']}")
-    # The user's page has the same heading.
-    expect(page.locator(f"main .page[data-path='/roles/{made['role']}']")).to_be_visible()
-    act(page, "Disable")
-    expect(page.get_by_role("dialog")).to_contain_text(UNSAFE)
-    page.keyboard.press("Escape")
-    visit.go(f"/menus/{made['code']}")
-    expect(page.get_by_role("heading", name=UNSAFE)).to_be_visible()
-    expect(page.get_by_role("table")).to_contain_text(UNSAFE)
-    visit.go(f"/menus/{made['menu']}")
-    expect(page.locator("dd", has_text=UNSAFE)).to_have_count(3)
-    act(page, "Delete")
-    expect(page.get_by_role("alert")).to_contain_text(UNSAFE)
-    assert page.locator("img, main svg:not(.icon), dialog svg:not(.icon)").count() == 0
+@pytest.mark.extended
+def test_what_is_typed_anywhere_stays_text(calm: Visit, hostile: Hostile) -> None:
+    page = calm.page
+    wrong, fields = [], 0
+    known: set[tuple[str, str]] = set()
+    for path in hostile.paths:
+        for state in states(calm, path, known):
+            fields += page.evaluate(script("rules", "type(given)"), list(TEXTS))
+            page.wait_for_function(script("rules", "idle()"))
+            page.evaluate(script("rules", "send()"))
+            page.wait_for_function(script("rules", "idle()"))
+            if page.evaluate(script("rules", "foreign()")):
+                wrong.append(state)
+    assert not wrong, "\n".join(wrong)
+    assert fields > 100

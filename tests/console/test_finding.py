@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.console.acts import button, headed
 from tests.console.house import House
-from tests.console.test_users import headed
 from tests.console.visits import Visit
 
 
@@ -43,7 +43,7 @@ def test_the_palette_leads_by_keys_alone_to_pages_and_records(visit: Visit, hous
     expect(options(page).first).to_contain_text("/api/user/{id}")
     press("Escape")
     expect(opened).to_have_count(0)
-    page.get_by_role("button", name="Go to…").click()
+    button(page, "Go to…").click()
     expect(opened.get_by_role("combobox")).to_be_focused()
     page.keyboard.type("health")
     press("ArrowUp")
@@ -51,23 +51,6 @@ def test_the_palette_leads_by_keys_alone_to_pages_and_records(visit: Visit, hous
     expect(options(page)).to_have_text(["System health"])
     press("Enter")
     headed(page, "System health")
-
-
-@pytest.mark.extended
-def test_a_decision_id_in_the_palette_leads_to_its_explanation(visit: Visit, house: House) -> None:
-    house.member("nightingale")
-    with house.service.client() as client:
-        token = house.log_in("nightingale")["accessToken"]
-        refused = client.get("/api/role/list", headers={"Authorization": f"Bearer {token}"})
-    decision = refused.json()["decisionId"]
-    house.wait_for_log("operation", userName="nightingale")
-    visit.sign_in()
-    palette(visit.page)
-    visit.page.keyboard.insert_text(decision)
-    expect(options(visit.page)).to_have_text([decision])
-    visit.page.keyboard.press("Enter")
-    headed(visit.page, "Explain")
-    expect(visit.page.get_by_role("region", name="Answer")).to_contain_text("nightingale")
 
 
 def test_the_palette_asks_for_nothing_that_the_caller_may_not_see(visit: Visit, house: House) -> None:
@@ -87,8 +70,7 @@ def test_the_palette_asks_for_nothing_that_the_caller_may_not_see(visit: Visit, 
 
 @pytest.mark.extended
 def test_paths_and_codes_are_suggested_and_taken_by_keys(visit: Visit, house: House) -> None:
-    made = {"resourceName": "Nests", "resourceCode": "nests", "method": "GET", "path": "/api/nests"}
-    number = house.api.post("/api/resource", json=made).json()["data"]["id"]
+    number = house.resource("GET /api/nests", "Nests")
     page, press = visit.page, visit.page.keyboard.press
     visit.sign_in(address="/policy/explain")
     page.get_by_label("Who", exact=True).select_option("Holder of permissions")
@@ -125,15 +107,14 @@ def test_paths_and_codes_are_suggested_and_taken_by_keys(visit: Visit, house: Ho
     page.get_by_role("option", name=re.compile("^system:user:delete")).click()
     expect(codes).to_have_value("system:role:list, system:user:delete")
     expect(codes).to_be_focused()
-    assert house.api.delete(f"/api/resource/{number}").status_code == 200
+    house.send("DELETE", f"/api/resource/{number}")
 
 
 def test_escape_closes_suggestions_in_a_dialog_and_leaves_the_dialog(visit: Visit, house: House) -> None:
     made = {"userName": "nutcracker", "nickName": "nutcracker", "kind": "service"}
-    user = house.api.post("/api/user", json=made).json()["data"]["id"]
-    page = visit.page
-    visit.sign_in(address=f"/users/{user}/keys")
-    page.get_by_role("button", name="Create a key").click()
+    user = house.make("user", **made)
+    page = visit.open(f"/users/{user}/keys")
+    button(page, "Create a key").click()
     page.get_by_role("combobox", name="Limited to").fill("system:user")
     expect(options(page).first).to_be_visible()
     page.keyboard.press("Escape")

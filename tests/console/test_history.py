@@ -6,33 +6,12 @@ from typing import Final
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.console.acts import button, headed, hold
 from tests.console.house import House
-from tests.console.test_users import button, headed
 from tests.console.visits import Visit, settled
 
 MANY: Final = 45
 SECOND: Final = re.compile(f"^21.40 of {MANY}$")
-LATE: Final = """async () => {
-  const base = document.querySelector("script[type=module]").src;
-  const { page } = await import(new URL("core/router.js", base));
-  const { listing } = await import(new URL("parts/table.js", base));
-  const left = page();
-  location.hash = "/users?userName=of-another-view";
-  while (page() === left) await new Promise((resolve) => setTimeout(resolve, 5));
-  const asked = [];
-  const shown = listing(left, {
-    caption: "Late", columns: [{ title: "Name", cell: (one) => one }],
-    filters: [{ name: "userName", label: "Name" }],
-    load: async (query) => { asked.push(query); return { items: [], total: 0 }; },
-  });
-  const field = shown.querySelector("input");
-  field.value = "typed";
-  field.dispatchEvent(new Event("change"));
-  await new Promise((resolve) => setTimeout(resolve));
-  return [asked[0], location.hash];
-}"""
-"""Leaves a view, makes its list only then, as after a slow request, and types in a filter of it; returns what
-the list has asked for, and the address."""
 
 
 def birds(house: House, word: str) -> None:
@@ -41,7 +20,7 @@ def birds(house: House, word: str) -> None:
         {"userName": f"{word}{n:02}", "nickName": word, "email": f"{word}{n}@{word}.example", "roles": []}
         for n in range(MANY)
     ]
-    assert house.api.post("/api/user/import", json={"users": table}).status_code == 200
+    house.send("POST", "/api/user/import", {"users": table})
 
 
 @pytest.mark.feature("tables")
@@ -61,12 +40,7 @@ def test_the_way_back_leads_to_the_row_and_the_scroll_of_a_long_list(visit: Visi
     assert page.evaluate("scrollY") == 0
 
     # Also when the rows come long after the view.
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/api/user/list**", hold)
+    held = hold(page, "**/api/user/list**")
     with page.expect_request("**/api/user/list**"):
         page.go_back()
     expect(page.get_by_role("heading", level=1)).to_be_focused()
@@ -83,12 +57,7 @@ def test_a_reader_who_scrolls_meanwhile_is_not_taken_back(visit: Visit, house: H
     visit.sign_in(address="/users?email=stilt.example&sort=userName&size=50")
     page.get_by_role("link", name="stilt40").press("Enter")
     headed(page, "stilt40")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/api/user/list**", hold)
+    held = hold(page, "**/api/user/list**")
     with page.expect_request("**/api/user/list**"):
         page.go_back()
     page.keyboard.press("ArrowDown")
@@ -102,8 +71,7 @@ def test_a_reader_who_scrolls_meanwhile_is_not_taken_back(visit: Visit, house: H
 @pytest.mark.extended
 def test_a_next_page_is_an_entry_of_the_history(visit: Visit, house: House) -> None:
     birds(house, "ruddy")
-    page = visit.page
-    visit.sign_in(address="/account")
+    page = visit.open("/account")
     visit.go("/users?email=ruddy.example&sort=userName")
     first, range_ = page.get_by_role("link", name="ruddy00"), page.locator(".range")
     expect(first).to_be_visible()
@@ -133,7 +101,7 @@ def test_a_next_page_is_an_entry_of_the_history(visit: Visit, house: House) -> N
 def test_the_pages_of_a_log_lead_back_one_by_one(visit: Visit, house: House) -> None:
     for name in ("a", "b", "c"):
         body = {"roleCode": f"shoveler-{name}", "roleName": f"Shoveler {name}"}
-        assert house.api.post("/api/role", json=body).status_code == 201
+        house.send("POST", "/api/role", body)
     house.wait_for_log("operation", 3, module="role", kind="INSERT")
     page = visit.page
 
@@ -151,11 +119,3 @@ def test_the_pages_of_a_log_lead_back_one_by_one(visit: Visit, house: House) -> 
     seen.append(page.get_by_role("row").nth(1).inner_text())
     assert len(set(seen)) == 3
     assert seen[3:] == [seen[1], seen[0]]
-
-
-def test_a_list_keeps_to_the_view_that_it_was_made_for(visit: Visit) -> None:
-    visit.sign_in(address="/users?userName=of-its-own-view")
-    settled(visit.page)
-    asked, address = visit.page.evaluate(LATE)
-    assert asked["userName"] == "of-its-own-view"
-    assert address == "#/users?userName=of-another-view"

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import expect
 
+from tests.console.acts import button, confirmed, headed, hold, press
 from tests.console.house import House
-from tests.console.test_users import button, headed
 from tests.console.visits import Visit, settled
 
 
@@ -51,40 +51,20 @@ def test_the_focus_follows_views_and_returns_on_the_way_back(visit: Visit, house
 
 
 @pytest.mark.extended
-def test_a_narrow_page_scrolls_in_one_direction_only(visit: Visit, house: House) -> None:
-    house.member("narrow")
-    visit.sign_in("narrow")
-    visit.page.set_viewport_size({"width": 320, "height": 640})
-    for path in ("/", "/account", "/account/devices", "/account/sign-ins"):
-        visit.page.evaluate("path => { location.hash = path; }", path)
-        expect(visit.page.locator(f'main .page[data-path="{path}"]')).to_be_visible()
-        settled(visit.page)
-        assert visit.page.evaluate("document.documentElement.scrollWidth") == 320, path
-    drawer = visit.page.get_by_role("button", name="Open the navigation")
-    drawer.click()
-    expect(visit.page.get_by_role("link", name="Home")).to_be_visible()
-    visit.axe()
-    visit.page.keyboard.press("Escape")
-    expect(drawer).to_be_focused()
-
-
-@pytest.mark.extended
-def test_the_navigation_of_a_narrow_page_keeps_the_focus_and_closes_when_it_is_used(
-    visit: Visit, house: House
-) -> None:
+def test_the_navigation_of_a_narrow_page_keeps_the_focus_and_closes(visit: Visit, house: House) -> None:
     house.member("drawn")
     visit.sign_in("drawn")
     page = visit.page
     page.set_viewport_size({"width": 320, "height": 640})
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/api/user/profile", hold)
+    drawer = button(page, "Open the navigation")
+    drawer.click()
+    expect(page.get_by_role("link", name="Home")).to_be_visible()
+    visit.axe()
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_focused()
+    held = hold(page, "**/api/user/profile")
     page.evaluate("location.hash = '/account'")
     expect(page.locator("main .loading")).to_be_visible()
-    drawer = page.get_by_role("button", name="Open the navigation")
     drawer.click()
     held[0].continue_()
     settled(page)
@@ -95,27 +75,11 @@ def test_the_navigation_of_a_narrow_page_keeps_the_focus_and_closes_when_it_is_u
     expect(drawer).to_have_attribute("aria-expanded", "false")
 
 
-def press(control: Locator) -> None:
-    """Do by the keyboard what a control is for."""
-    control.focus()
-    control.press("Enter")
-
-
-def confirmed(page: Page, control: Locator, confirm: str) -> None:
-    """Press a control, and the button that confirms, once the dialog has it; wait until all is loaded."""
-    press(control)
-    press(button(page.get_by_role("dialog"), confirm))
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    settled(page)
-
-
 def test_the_focus_stays_with_what_was_done_to_a_user(visit: Visit, house: House) -> None:
     user = house.member("siskin", "system:role:list")
     house.log_in("siskin")
     house.log_in("siskin")
-    page = visit.page
-    visit.sign_in(address=f"/users/{user}/sessions")
-    headed(page, "siskin")
+    page = visit.open(f"/users/{user}/sessions", "siskin")
     heading = page.get_by_role("heading", level=1)
     ends = page.get_by_role("button", name=re.compile("^End the session on console-"))
     expect(ends).to_have_count(2)
@@ -155,38 +119,9 @@ def test_the_focus_stays_with_what_was_done_to_a_user(visit: Visit, house: House
     expect(heading).to_be_focused()
 
 
-@pytest.mark.extended
-def test_the_focus_goes_from_row_to_row_and_to_the_heading_after_the_last(visit: Visit, house: House) -> None:
-    made = {"userName": "wader", "nickName": "wader", "kind": "service"}
-    user = house.api.post("/api/user", json=made).json()["data"]["id"]
-    for name in ("first", "second"):
-        assert house.api.post(f"/api/user/{user}/keys", json={"name": name}).status_code == 201
-    page = visit.page
-    visit.sign_in(address=f"/users/{user}/keys")
-    headed(page, "wader")
-    make = button(page, "Create a key")
-    press(make)
-    page.get_by_role("dialog").get_by_label("Name").fill("third")
-    press(button(page.get_by_role("dialog"), "Create a key"))
-    expect(page.get_by_role("dialog")).to_contain_text("shown only once")
-    page.keyboard.press("Escape")
-    expect(make).to_be_focused()
-    expect(page.get_by_role("row")).to_have_count(4)
-
-    delete = page.get_by_role("button", name="Delete: ")
-    confirmed(page, delete.first, "Delete")
-    expect(delete).to_have_count(2)
-    expect(delete.first).to_be_focused()
-    confirmed(page, delete.last, "Delete")
-    expect(delete).to_have_count(1)
-    expect(delete).to_be_focused()  # that of the row that is the last one now
-    confirmed(page, delete, "Delete")
-    expect(page.get_by_role("heading", level=1)).to_be_focused()
-
-
 def test_the_focus_is_back_in_the_view_when_a_message_goes(visit: Visit, house: House) -> None:
     page = visit.page
-    role = house.api.post("/api/role", json={"roleCode": "told", "roleName": "Told"}).json()["data"]["id"]
+    role = house.make("role", roleCode="told", roleName="Told")
     visit.sign_in(address=f"/roles/{role}")
     headed(page, "Told")
     more = page.locator("summary", has_text="More actions")
@@ -198,15 +133,8 @@ def test_the_focus_is_back_in_the_view_when_a_message_goes(visit: Visit, house: 
 
 
 def test_a_reader_who_goes_elsewhere_meanwhile_stays_there(visit: Visit) -> None:
-    page = visit.page
-    visit.sign_in(address="/jobs")
-    headed(page, "Jobs")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/api/jobs", hold)
+    page = visit.open("/jobs", "Jobs")
+    held = hold(page, "**/api/jobs")
     with page.expect_request("**/api/jobs"):
         press(button(page, "Refresh"))
     home = page.get_by_role("navigation").get_by_role("link", name="Home")

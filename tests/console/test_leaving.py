@@ -3,10 +3,10 @@
 from typing import Final
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 
+from tests.console.acts import act, button, follow, headed, hold, says
 from tests.console.house import House
-from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit, settled
 
 BACK: Final = "() => history.back()"
@@ -14,10 +14,8 @@ BACK: Final = "() => history.back()"
 
 def test_the_way_back_closes_the_dialog_and_another_view_closes_all(visit: Visit, house: House) -> None:
     user = house.member("oystercatcher")
-    page = visit.page
-    visit.sign_in(address="/users")
-    visit.go(f"/users/{user}")
-    headed(page, "oystercatcher")
+    page = visit.open("/users")
+    visit.show(f"/users/{user}", "oystercatcher")
     dialog = page.get_by_role("dialog")
     act(page, "Delete")
     expect(dialog).to_contain_text("Delete user oystercatcher?")
@@ -27,8 +25,7 @@ def test_the_way_back_closes_the_dialog_and_another_view_closes_all(visit: Visit
     headed(page, "oystercatcher")
     act(page, "Delete")
     expect(dialog).to_be_visible()
-    visit.go("/roles")
-    headed(page, "Roles")
+    visit.show("/roles", "Roles")
     expect(dialog).to_have_count(0)
     page.evaluate(BACK)
     headed(page, "oystercatcher")
@@ -36,16 +33,13 @@ def test_the_way_back_closes_the_dialog_and_another_view_closes_all(visit: Visit
     headed(page, "Users")
     page.evaluate("() => history.go(2)")
     headed(page, "Roles")
-    assert house.api.get(f"/api/user/{user}").status_code == 200
+    house.send("GET", f"/api/user/{user}")
 
 
 def test_a_question_about_leaving_is_closed_by_the_way_back_too(visit: Visit) -> None:
-    page = visit.page
-    visit.sign_in(address="/account")
-    visit.go("/roles")
-    headed(page, "Roles")
-    visit.go("/roles/new")
-    headed(page, "New role")
+    page = visit.open("/account")
+    visit.show("/roles", "Roles")
+    visit.show("/roles/new", "New role")
     page.get_by_role("textbox", name="Name", exact=True).fill("Kept")
     page.evaluate(BACK)
     expect(page.get_by_role("dialog")).to_contain_text("Leave without saving?")
@@ -55,28 +49,20 @@ def test_a_question_about_leaving_is_closed_by_the_way_back_too(visit: Visit) ->
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("Kept")
     settled(page)
     page.evaluate(BACK)
-    button(page.get_by_role("dialog"), "Leave").click()
-    headed(page, "Roles")
+    follow(page.get_by_role("dialog"), "Leave", "Roles")
     page.evaluate(BACK)
     headed(page, "Your account")
 
 
 @pytest.mark.parametrize("outcome", ["done", "refused"])
-def test_an_act_whose_dialog_is_closed_meanwhile_is_told(visit: Visit, house: House, outcome: str) -> None:
-    user = house.member(f"whinbill-{outcome}")
-    page = visit.page
-    visit.sign_in(address="/users")
-    visit.go(f"/users/{user}")
-    headed(page, f"whinbill-{outcome}")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        if route.request.method == "DELETE" and "dryRun" not in route.request.url:
-            held.append(route)
-        else:
-            route.continue_()
-
-    page.route(f"**/api/user/{user}*", hold)
+def test_an_act_whose_dialog_is_closed_meanwhile_is_reported(
+    visit: Visit, house: House, outcome: str
+) -> None:
+    name = f"whinbill-{outcome}"
+    user = house.member(name)
+    page = visit.open("/users", "Users")
+    visit.show(f"/users/{user}", name)
+    held = hold(page, f"**/api/user/{user}*", "DELETE")
     act(page, "Delete")
     with page.expect_request(lambda request: request.method == "DELETE"):
         button(page.get_by_role("dialog"), "Delete this user").click()
@@ -84,30 +70,21 @@ def test_an_act_whose_dialog_is_closed_meanwhile_is_told(visit: Visit, house: Ho
     expect(page.get_by_role("dialog")).to_have_count(0)
     if outcome == "done":
         held[0].continue_()
-        expect(page.locator("#messages")).to_contain_text(f"User whinbill-{outcome} was deleted.")
+        says(page.locator("#messages"), f"User {name} was deleted.")
         headed(page, "Users")
     else:
         problem = {"code": "conflict", "title": "Conflict", "rule": "last_administrator"}
         held[0].fulfill(status=409, json=problem, content_type="application/problem+json")
-        expect(page.get_by_role("dialog")).to_contain_text("Not done: Delete this user")
-        expect(page.get_by_role("dialog")).to_contain_text("This is the last administrator")
+        says(page.get_by_role("dialog"), "Not done: Delete this user", "This is the last administrator")
 
 
-def test_a_change_that_leaving_the_page_cuts_off_is_told(visit: Visit, house: House) -> None:
+def test_a_change_that_leaving_the_page_cuts_off_is_reported(visit: Visit, house: House) -> None:
     user = house.member("stint")
-    page = visit.page
-    visit.sign_in(address="/users")
-    visit.go(f"/users/{user}")
-    headed(page, "stint")
-    page.route(
-        f"**/api/user/{user}*",
-        lambda route: None if route.request.method == "DELETE" and "dry" not in route.request.url
-        else route.continue_(),
-    )  # fmt: skip
+    page = visit.open(f"/users/{user}", "stint")
+    hold(page, f"**/api/user/{user}*", "DELETE")
     act(page, "Delete")
     with page.expect_request(lambda request: request.method == "DELETE"):
         button(page.get_by_role("dialog"), "Delete this user").click()
-    visit.go("/roles")
-    headed(page, "Roles")
+    visit.show("/roles", "Roles")
     expect(page.get_by_text("You left the page before the service responded.")).to_be_visible()
     settled(page)

@@ -5,23 +5,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.console.acts import act, button, follow, says
 from tests.console.house import House
-from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 
 def made(house: House, title: str, parent: int | None = None, **more: Any) -> int:
     body = {"menuType": "Menu", "title": title, "parentId": parent} | more
-    answer = house.api.post("/api/menu", json=body)
-    assert answer.status_code == 201, answer.text
-    number: int = answer.json()["data"]["id"]
-    return number
+    return house.make("menu", **body)
 
 
 def below(house: House, parent: int) -> list[str]:
-    menus = house.api.get("/api/menu/list", params={"parentId": parent, "sort": "sort"}).json()["data"][
-        "items"
-    ]
+    menus = house.send("GET", "/api/menu/list", parentId=parent, sort="sort")["items"]
     return [menu["title"] for menu in menus]
 
 
@@ -34,13 +29,11 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
         "method": "GET",
         "path": "/api/herons",
     }
-    assert house.api.post("/api/resource", json=resource).status_code == 201
-    page = visit.page
-    visit.sign_in(address=f"/menus/{parent}")
+    house.send("POST", "/api/resource", resource)
+    page = visit.open(f"/menus/{parent}")
     expect(page.get_by_role("treeitem", name="Birds")).to_have_attribute("aria-selected", "true")
     page.get_by_text("More actions").click()
-    page.get_by_role("link", name="New Button").click()
-    headed(page, "New Button")
+    follow(page, "New Button", "New Button")
     page.get_by_label("Title").fill("Watch herons")
     page.get_by_label("Permission").fill("Herons:watch")
     button(page, "Create").click()
@@ -56,34 +49,26 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
     expect(page.get_by_role("dialog")).to_contain_text("Every holder of the permission has access")
     button(page.get_by_role("dialog"), "Bind").click()
     expect(page.get_by_role("table")).to_contain_text("List herons")
-    visit.axe()
     visit.picture("menus")
 
-    act(page, "Disable")
-    button(page.get_by_role("dialog"), "Disable").click()
+    act(page, "Disable", "Disable")
     expect(page.locator(".titled .badge", has_text="Disabled")).to_be_visible()
     act(page, "Delete")
-    expect(page.get_by_role("alert")).to_contain_text("It is still in use")
-    expect(page.get_by_role("alert")).to_contain_text("Resources it gives access to: herons")
+    says(page.get_by_role("alert"), "It is still in use", "Resources it gives access to: herons")
     page.keyboard.press("Escape")
     button(page, "Remove List herons").click()
     button(page.get_by_role("dialog"), "Remove").click()
     expect(page.get_by_text("It gives access to no resource.")).to_be_visible()
     page.get_by_role("link", name="History").click()
     expect(page.get_by_role("table")).to_contain_text("created Button herons:watch")
-    act(page, "Delete")
-    button(page, "Delete it").click()
+    act(page, "Delete", "Delete it")
     expect(page.get_by_text("Choose a Menu or a Button")).to_be_visible()
     assert below(house, parent) == []
 
 
 @pytest.mark.extended
-def test_a_page_gets_what_a_front_end_shows_and_hides_itself_from_navigation(
-    visit: Visit, house: House
-) -> None:
-    page = visit.page
-    visit.sign_in(address="/menus/new?type=Menu")
-    headed(page, "New Menu")
+def test_a_page_gets_values_for_front_ends(visit: Visit, house: House) -> None:
+    page = visit.open("/menus/new?type=Menu", "New Menu")
     page.get_by_label("Title").fill("Swans")
     page.get_by_label("Link").fill("javascript:alert(1)")
     page.get_by_label("Further values").fill("no JSON")
@@ -94,20 +79,18 @@ def test_a_page_gets_what_a_front_end_shows_and_hides_itself_from_navigation(
     expect(page.get_by_label("Link")).to_be_focused()
     page.get_by_label("Link").fill("https://example.org/swans")
     page.get_by_label("Hidden in navigation").check()
-    visit.axe()
     button(page, "Create").click()
     expect(page.get_by_role("main").get_by_text('{"layout":"wide"}')).to_be_visible()
-    (menu,) = house.api.get("/api/menu/list", params={"title": "Swans"}).json()["data"]["items"]
+    (menu,) = house.send("GET", "/api/menu/list", title="Swans")["items"]
     assert (menu["hidden"], menu["keepAlive"], menu["meta"]) == (True, False, {"layout": "wide"})
-    house.api.delete(f"/api/menu/{menu['id']}")
+    house.send("DELETE", f"/api/menu/{menu['id']}")
 
 
 @pytest.mark.extended
 def test_menus_are_moved_by_keys_by_a_dialog_and_by_drag(visit: Visit, house: House) -> None:
     top = made(house, "Top")
     first, two, three = (made(house, title, top) for title in ("One", "Two", "Three"))
-    page = visit.page
-    visit.sign_in(address=f"/menus/{first}")
+    page = visit.open(f"/menus/{first}")
     item = page.get_by_role("treeitem")
     item.filter(has_text="One").last.focus()
     message = page.locator(".message", has_text="One was moved.")

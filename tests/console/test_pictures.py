@@ -3,79 +3,37 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.console.acts import card, follow, headed
 from tests.console.house import House
-from tests.console.test_policy import narrow
-from tests.console.test_users import headed
 from tests.console.visits import Visit
 
 
 @pytest.mark.extended
-def test_the_way_to_a_request_is_drawn_and_told_in_a_table(visit: Visit, house: House) -> None:
-    house.member("wheatear", "system:role:list")
-    visit.sign_in(address="/policy/explain?userName=wheatear&method=GET&path=%2Fapi%2Frole%2Flist")
-    page = visit.page
-    drawing = page.get_by_role("img", name="Path from wheatear to GET /api/role/list: Allowed")
-    expect(drawing.locator(".box")).to_have_count(7)  # the user, a role, a code, lines, proof, the request
-    expect(drawing.locator("text.name").first).to_have_text("wheatear")
-    page.get_by_text("Show as table").click()
-    table = page.get_by_role("table")
-    expect(table.get_by_role("row", name="wheatear system:role:list gives the permission")).to_be_visible()
-    expect(table).to_contain_text("exact match")
-    met = table.get_by_role("row", name="wheatear ✓ Authentication a sign-in or an API key: Met")
-    expect(met).to_be_visible()
-    visit.axe()
-    narrow(page)
-    visit.go("/policy/explain?userName=wheatear&method=DELETE&path=%2Fapi%2Frole%2F1")
-    refused = page.get_by_role("img", name="Path from wheatear to DELETE /api/role/1: Refused")
-    expect(refused.locator(".edge.bad")).not_to_have_count(0)
-
-
-@pytest.mark.extended
-def test_sign_ins_and_refusals_are_bars_on_the_first_view_and_a_view_of_their_own(
-    visit: Visit, house: House
-) -> None:
+def test_sign_ins_and_refusals_are_bars_on_two_views(visit: Visit, house: House) -> None:
     house.member("dunnock", "system:activity:list")
     visit.sign_in("dunnock")
     page = visit.page
     expect(page.get_by_role("img", name="in the last 24 hours")).to_be_visible()
-    visit.axe()
-    page.get_by_role("link", name="Seven days").click()
-    headed(page, "Activity")
+    follow(page, "Seven days", "Activity")
     drawing = page.get_by_role("img", name="in the last 168 hours")
     expect(drawing.locator("rect.good")).not_to_have_count(0)
     page.get_by_text("Show as table").click()
     expect(page.get_by_role("table").get_by_role("row")).to_have_count(169)
     page.get_by_label("Span").select_option("3 days")
     expect(page.get_by_role("img", name="in the last 72 hours")).to_be_visible()
-    visit.axe()
-    narrow(page)
-
-
-@pytest.mark.extended
-def test_the_guards_of_all_routes_are_one_bar(visit: Visit) -> None:
-    visit.sign_in(address="/resources/coverage")
-    page = visit.page
-    routes = page.get_by_role("img", name="Required by endpoints: ")
-    expect(routes.locator("rect.good").first).to_be_visible()
-    page.get_by_text("Show as table").first.click()
-    expect(page.get_by_role("table").first).to_contain_text("%")
-    visit.axe()
-    narrow(page)
 
 
 @pytest.mark.extended
 def test_revisions_and_changes_of_users_and_roles_share_one_axis_of_time(visit: Visit, house: House) -> None:
-    role = house.api.post("/api/role", json={"roleCode": "whinchat", "roleName": "Whinchat"}).json()["data"]
+    role = house.send("POST", "/api/role", {"roleCode": "whinchat", "roleName": "Whinchat"})
     described = house.api.patch(
         f"/api/role/{role['id']}", json={"description": "Sings"}, headers={"If-Match": "*"}
     )
     assert described.status_code == 200, described.text
-    made = {"resourceName": "Drawn", "resourceCode": "drawn", "method": "GET", "path": "/api/drawn"}
-    number = house.api.post("/api/resource", json=made).json()["data"]["id"]
-    house.api.delete(f"/api/resource/{number}")
+    number = house.resource("GET /api/drawn", "Drawn")
+    house.send("DELETE", f"/api/resource/{number}")
     house.wait_for_log("operation", count=2, target="role:whinchat")
-    page = visit.page
-    visit.sign_in(address="/policy/revisions")
+    page = visit.open("/policy/revisions")
     drawing = page.get_by_role("img", name="Changes of the policy, of users and of roles by time")
     expect(drawing.locator("circle.good")).not_to_have_count(0)
     expect(drawing.locator(":is(circle, polygon).warn")).not_to_have_count(0)
@@ -83,20 +41,16 @@ def test_revisions_and_changes_of_users_and_roles_share_one_axis_of_time(visit: 
     expect(
         page.get_by_role("table").first.get_by_role("link", name="admin created role whinchat")
     ).to_be_visible()
-    visit.axe()
-    narrow(page)
     page.get_by_role("link", name="a week ago").click()
     page.get_by_role("heading", level=1, name="From revision 1 to").wait_for()
     expect(page.get_by_label("Since")).not_to_have_value("")
-    visit.axe()
 
 
 @pytest.mark.extended
 def test_the_path_to_a_request_is_shown_on_the_page_of_a_user(visit: Visit, house: House) -> None:
     user = house.member("linnet", "system:role:list")
-    page = visit.page
-    visit.sign_in(address=f"/users/{user}/access")
-    choice = page.locator("section.card", has=page.get_by_role("heading", name="Path to an endpoint"))
+    page = visit.open(f"/users/{user}/access")
+    choice = card(page, "Path to an endpoint")
     choice.get_by_label("Method").select_option("DELETE")
     choice.get_by_role("button", name="Show the path").click()
     expect(choice).to_contain_text("Fill this in")
@@ -112,24 +66,19 @@ def test_the_path_to_a_request_is_shown_on_the_page_of_a_user(visit: Visit, hous
     shown.get_by_text("Show as table").click()
     expect(shown.get_by_role("row", name="linnet system:role:list gives the permission")).to_be_visible()
     visit.axe()
-    narrow(page)
     shown.get_by_role("link", name="Full explanation").click()
     headed(page, "Explain")
     expect(page.get_by_role("img", name="Path from linnet to GET /api/role/list: Allowed")).to_be_visible()
 
 
 @pytest.mark.extended
-def test_changes_of_rights_of_a_record_have_a_row_of_their_own_on_its_axis(
-    visit: Visit, house: House
-) -> None:
+def test_changes_of_rights_have_a_row_of_their_own(visit: Visit, house: House) -> None:
     user = house.member("twite")
-    made = house.api.post("/api/role", json={"roleCode": "twite-more", "roleName": "Twite more"})
-    role = made.json()["data"]["id"]
-    assert house.api.patch(f"/api/user/{user}", json={"roleIds": [role]}).status_code == 200
-    assert house.api.patch(f"/api/user/{user}", json={"nickName": "Twite"}).status_code == 200
+    role = house.make("role", roleCode="twite-more", roleName="Twite more")
+    house.send("PATCH", f"/api/user/{user}", {"roleIds": [role]})
+    house.send("PATCH", f"/api/user/{user}", {"nickName": "Twite"})
     house.wait_for_log("operation", 2, target="user:twite")
-    page = visit.page
-    visit.sign_in(address=f"/users/{user}/history")
+    page = visit.open(f"/users/{user}/history")
     drawing = page.get_by_role("img", name="Changes of user:twite by time")
     expect(drawing.locator(".info")).to_have_count(1)
     expect(drawing.locator(".warn")).to_have_count(1)
@@ -137,8 +86,6 @@ def test_changes_of_rights_of_a_record_have_a_row_of_their_own_on_its_axis(
     rights = page.get_by_role("row", name="Changes of rights")
     expect(rights).to_contain_text("admin gave role twite-more to twite")
     visit.axe()
-    narrow(page)
-    visit.go("/policy/revisions")
-    headed(page, "Revisions")
+    visit.show("/policy/revisions", "Revisions")
     page.get_by_text("Show as table").click()
     expect(page.get_by_role("row", name="Roles of users admin gave role twite-more")).to_be_visible()

@@ -6,34 +6,24 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.console.acts import UNSAFE, button, follow, headed, narrow
 from tests.console.house import House
-from tests.console.test_every_view import UNSAFE
-from tests.console.test_users import button, headed
-from tests.console.visits import Visit, settled
+from tests.console.visits import Visit
 from tests.support.without import is_off
 
 REQUEST = "GET /api/policy/permission-map"
 
 
-def narrow(page: Page) -> None:
-    """Look at a view on the narrowest screen: nothing but tables may be wider than it."""
-    settled(page)
-    page.set_viewport_size({"width": 320, "height": 640})
-    page.wait_for_function("document.documentElement.scrollWidth <= 320")
-    page.set_viewport_size({"width": 1280, "height": 900})
-
-
 def revision(house: House) -> int:
-    number: int = house.api.get("/api/policy").json()["data"]["revision"]
+    number: int = house.send("GET", "/api/policy")["revision"]
     return number
 
 
 def permitted(house: House, user: str) -> bool:
     asked: dict[str, Any] = dict(zip(("method", "path"), REQUEST.split(), strict=True))
-    answer = house.api.post("/api/policy/explain", json=asked | {"userName": user})
-    allowed: bool = answer.json()["data"]["allowed"]
+    allowed: bool = house.send("POST", "/api/policy/explain", asked | {"userName": user})["allowed"]
     return allowed
 
 
@@ -55,7 +45,6 @@ def explain(visit: Visit) -> None:
     visit.axe()
     answer.scroll_into_view_if_needed()
     visit.picture("explain")
-    narrow(page)
 
 
 def test_a_change_is_previewed_saved_explained_and_restored(visit: Visit, house: House) -> None:
@@ -66,8 +55,7 @@ def test_a_change_is_previewed_saved_explained_and_restored(visit: Visit, house:
     page.get_by_label("Name", exact=True).fill("Map of permissions")
     button(page, "Preview").click()
     expect(page.get_by_role("dialog")).to_contain_text("Nobody gains or loses access")
-    button(page.get_by_role("dialog"), "Register").click()
-    headed(page, "Map of permissions")
+    follow(page.get_by_role("dialog"), "Register", "Map of permissions")
     before = revision(house)
 
     button(page, "Bind Buttons").click()
@@ -84,56 +72,34 @@ def test_a_change_is_previewed_saved_explained_and_restored(visit: Visit, house:
     assert not permitted(house, "magpie")
 
     explain(visit)
-    page.get_by_role("link", name="Revisions").click()
-    headed(page, "Revisions")
+    follow(page, "Revisions", "Revisions")
     page.get_by_role("row").nth(1).get_by_role("link").click()
     headed(page, f"Revision {before + 1}")
     diff = page.get_by_role("list", name="Lines added and removed")
     expect(diff.locator("del")).to_have_text(f"\u2212removed p, resource, {REQUEST}, @login")
     expect(diff.locator("ins")).to_have_text(f"+added p, resource, {REQUEST}, system:policy:reload")
-    page.get_by_role("link", name="Before it").click()
-    headed(page, f"Revision {before}")
+    follow(page, "Before it", f"Revision {before}")
     button(page, "Restore").click()
     expect(dialog.get_by_role("heading", name="Gain access")).to_be_visible()
     expect(dialog).to_contain_text("buttons system:policy:reload → empty")
     visit.axe()
     visit.picture("restore")
-    button(dialog, "Restore it").click()
-    headed(page, f"Revision {before + 2}")
+    follow(dialog, "Restore it", f"Revision {before + 2}")
     assert permitted(house, "magpie")
 
 
 @pytest.mark.extended
-def test_what_cannot_return_is_named(visit: Visit, house: House) -> None:
-    made = {"menuType": "Button", "title": "Heed", "authMark": "restore:heed", "parentId": 1}
-    before = revision(house)
-    heed = house.api.post("/api/menu", json=made).json()["data"]["id"]
-    role = house.api.post("/api/role", json={"roleCode": "heeds", "roleName": "Heeds"}).json()["data"]["id"]
-    given = house.api.put(f"/api/role/{role}/permissions", json={"menuIds": [1, heed]})
-    assert given.status_code == 200, given.text
-    visit.sign_in(address=f"/policy/revisions/{before}")
-    button(visit.page, "Restore").click()
-    trouble = visit.page.get_by_role("dialog").get_by_role("alert")
-    expect(trouble.get_by_role("listitem")).to_contain_text("restore:heed")
-
-
-@pytest.mark.extended
 def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: House) -> None:
-    made = {"resourceName": "Compared", "resourceCode": "compared", "method": "GET", "path": "/api/compared"}
     before = revision(house)
-    number = house.api.post("/api/resource", json=made).json()["data"]["id"]
-    house.api.delete(f"/api/resource/{number}")
-    page = visit.page
-    visit.sign_in(address="/policy/revisions")
-    visit.axe()
+    number = house.resource("GET /api/compared", "Compared")
+    house.send("DELETE", f"/api/resource/{number}")
+    page = visit.open("/policy/revisions")
     for place in (1, 3):
         page.get_by_role("row").nth(place).get_by_role("checkbox").check()
-    button(page, "Compare the two").click()
-    headed(page, f"From revision {before} to {before + 2}")
+    follow(page, "Compare the two", f"From revision {before} to {before + 2}")
     expect(page.get_by_text("Both have the same lines.")).to_be_visible()
     page.get_by_label("To revision").fill(str(before + 1))
-    button(page, "Compare").click()
-    headed(page, f"From revision {before} to {before + 1}")
+    follow(page, "Compare", f"From revision {before} to {before + 1}")
     expect(page.locator(".diff ins", has_text="p, resource, GET /api/compared")).to_be_visible()
     button(page, "Show gained and lost access").click()
     expect(page.get_by_text("Nobody gains or loses access to anything.")).to_be_visible()
@@ -146,8 +112,7 @@ def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: Hou
 @pytest.mark.extended
 def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) -> None:
     house.member("jackdaw", "system:policy:read", "system:role:delete")
-    page = visit.page
-    visit.sign_in("jackdaw", "/policy/who")
+    page = visit.open("/policy/who", name="jackdaw")
     page.get_by_label("Method").select_option("DELETE")
     button(page, "Ask").click()
     expect(page.get_by_label("Path")).to_be_focused()
@@ -155,12 +120,10 @@ def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) 
     button(page, "Ask").click()
     row = page.get_by_role("row", name="jackdaw")
     expect(row).to_contain_text("system:role:delete")
-    visit.axe()
     page.get_by_role("link", name="Users", exact=True).click()
     row.get_by_role("link", name="Explain jackdaw").click()
     expect(page.get_by_role("region", name="Answer")).to_contain_text("The user jackdaw")
-    page.get_by_role("link", name="Who can").click()
-    headed(page, "Who can")
+    follow(page, "Who can", "Who can")
     page.get_by_label("Path").fill("/api/roles")
     button(page, "Ask").click()
     expect(page.get_by_text("No route of this service matches the request")).to_be_visible()
@@ -171,8 +134,7 @@ def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) 
     button(page, "Ask").click()
     expect(page.get_by_role("table")).to_contain_text("jackdaw")
 
-    page.get_by_role("link", name="What can").click()
-    headed(page, "What can")
+    follow(page, "What can", "What can")
     page.get_by_label("Who", exact=True).select_option("Role code")
     page.get_by_label("Role code").fill("no-such-role")
     button(page, "Ask").click()
@@ -191,8 +153,6 @@ def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) 
     page.get_by_label("Kind").select_option("Permissions to grant")
     codes = ["system:policy:read", "system:role:delete"]
     expect(page.get_by_role("rowheader")).to_have_text(["Through this role", *codes])
-    visit.axe()
-    narrow(page)
 
 
 @pytest.mark.extended
@@ -200,9 +160,7 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
     house.member(
         "avocet-if", "system:policy:read", "system:role:list", "system:user:list", "system:menu:list"
     )
-    page = visit.page
-    visit.sign_in("avocet-if", "/policy/what-if")
-    headed(page, "Simulate")
+    page = visit.open("/policy/what-if", "Simulate", "avocet-if")
     page.get_by_role("combobox", name="User name").fill("avocet-i")
     page.get_by_role("option", name="avocet-if").click()
     button(page, "Ask").click()
@@ -214,7 +172,6 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
     expect(page.locator(".impact .bad")).to_have_count(0)
     visit.axe()
     visit.picture("what-if")
-    narrow(page)
 
     page.get_by_label("Simulated change").select_option("The permissions of a role")
     page.get_by_role("combobox", name="Role code").fill("avocet-if")
@@ -238,8 +195,7 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
 
 @pytest.mark.extended
 def test_the_matrix_is_searched_folded_saved_and_walked_by_keys(visit: Visit, house: House) -> None:
-    page = visit.page
-    visit.sign_in(address="/policy/matrix?roles=auditor,super")
+    page = visit.open("/policy/matrix?roles=auditor,super")
     expect(page.get_by_role("columnheader", name="Super administrator super")).to_be_visible()
     page.get_by_role("searchbox", name="Part of method and path").fill("/api/role")
     row = page.get_by_role("row", name="DELETE /api/role/{id}").filter(has_not_text="request-rule")
@@ -249,7 +205,6 @@ def test_the_matrix_is_searched_folded_saved_and_walked_by_keys(visit: Visit, ho
         "link", name="by an explicit permission"
     )
     expect(own).to_have_count(1)
-    visit.axe()
     visit.picture("matrix")
     expect(page.locator("tbody [tabindex='0']")).to_have_count(1)
 
@@ -276,27 +231,22 @@ def test_the_matrix_is_searched_folded_saved_and_walked_by_keys(visit: Visit, ho
     cell = page.locator("tbody tr").nth(2).get_by_role("link").nth(1)
     expect(cell).to_be_focused()
     expect(page.locator("tbody [tabindex='0']")).to_have_count(1)
-    narrow(page)
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="Answer")).to_contain_text("The role ")
     button_ = page.get_by_role("link", name="Public access")
     button_.click()
     expect(page.get_by_role("row", name="POST /api/auth/login Nothing")).to_be_visible()
-    visit.axe()
     assert house
 
 
 @pytest.mark.extended
 def test_the_lines_in_force_are_searched(visit: Visit) -> None:
-    page = visit.page
-    visit.sign_in(address="/policy")
+    page = visit.open("/policy")
     page.get_by_role("searchbox", name="Search in lines").fill("policy:RESTORE")
     page.get_by_label("Layer").select_option("Endpoint")
     expect(page.locator("tbody tr").last).to_contain_text("system:policy:restore")
     page.get_by_text("model.conf").click()
     expect(page.locator(".model")).to_contain_text("[policy_effect]")
-    visit.axe()
-    narrow(page)
     scripts = page.evaluate("() => performance.getEntriesByType('resource').map(({ name }) => name)")
     added = [script for script in scripts if script.endswith("/features/follower/followers.js")]
     assert len(added) == (not is_off("follower"))
@@ -305,18 +255,11 @@ def test_the_lines_in_force_are_searched(visit: Visit) -> None:
 @pytest.mark.feature("follower")
 @pytest.mark.extended
 def test_who_follows_the_policy_is_shown_with_how_far_it_is_behind(visit: Visit, house: House) -> None:
-    def made(path: str, body: dict[str, Any]) -> Any:
-        answer = house.api.post(path, json=body)
-        assert answer.status_code == 201, answer.text
-        return answer.json()["data"]
-
-    made("/api/service", {"name": "parcels"})
-    follow = house.api.get("/api/menu/list", params={"authMark": "system:policy:follow"}).json()["data"]
-    role = made("/api/role", {"roleName": "follower", "roleCode": "follower"})["id"]
-    house.api.put(f"/api/role/{role}/permissions", json={"menuIds": [follow["items"][0]["id"]]})
+    house.make("service", name="parcels")
+    role = house.make("role", roleName="follower", roleCode="follower", permissions=["system:policy:follow"])
     names = {"userName": "parcels-pdp", "nickName": "parcels-pdp"}
-    account = made("/api/user", names | {"kind": "service", "service": "parcels", "roleIds": [role]})
-    key = made(f"/api/user/{account['id']}/keys", {"name": "k"})["key"]
+    account = house.make("user", **names, kind="service", service="parcels", roleIds=[role])
+    key = house.send("POST", f"/api/user/{account}/keys", {"name": "k"})["key"]
     renewal = {"services": ["parcels"], "nonce": "n", "names": "A" * 22}
     for name, lease in (("parcels-1", 60), ("parcels-2", 0.1)):
         body: dict[str, Any] = renewal | {"follower": name, "lease": lease}
@@ -327,8 +270,7 @@ def test_who_follows_the_policy_is_shown_with_how_far_it_is_behind(visit: Visit,
                 assert answer.status_code == 200, answer.text
                 body["position"] = answer.json()["position"]
     before = revision(house)
-    code = {"resourceName": "Parcels", "resourceCode": "parcels", "service": "parcels"}
-    made("/api/resource", code | {"method": "GET", "path": "/parcels"})
+    house.resource("GET /parcels", "Parcels", service="parcels")
     assert revision(house) == before + 1
 
     visit.sign_in(address="/policy")
@@ -342,8 +284,7 @@ def test_who_follows_the_policy_is_shown_with_how_far_it_is_behind(visit: Visit,
 
 
 def test_a_question_in_an_address_is_text_and_never_markup(visit: Visit) -> None:
-    visit.sign_in(address=f"/policy/explain?userName={quote(UNSAFE)}&method=GET&path={quote('/api/<b>')}")
-    page = visit.page
+    page = visit.open(f"/policy/explain?userName={quote(UNSAFE)}&method=GET&path={quote('/api/<b>')}")
     expect(page.get_by_label("Path")).to_have_value("/api/<b>")
     expect(page.get_by_label("User name")).to_have_value(UNSAFE)
     expect(page.locator(".fault:not(:empty)").first).to_be_visible()

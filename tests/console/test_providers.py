@@ -6,26 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from service.features.embedded.stores import EmbeddedStores
+from tests.console.acts import button, follow, headed, says
 from tests.console.house import House
-from tests.console.test_second_factors import code_of, with_app
-from tests.console.test_users import button, headed
-from tests.console.visits import Visit, new_context
+from tests.console.test_second_factors import first_step
+from tests.console.visits import Visit
 from tests.features.oidc.conftest import provider_settings
 from tests.features.oidc.hostile import HostileProvider, hostile_provider
 from tests.support.chromium import chromium
-from tests.support.ports import free_port
-from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.feature("oidc")
 
 KNOWN = (
     "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
-    " SELECT 'good', %s, %s, id, false FROM sys.user WHERE user_name = '{}'"
+    " SELECT 'good', %s, %s, id, false FROM sys.user WHERE user_name = %s"
 )
-
+COOKIES = {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true", "PORTCULLIS_AUTH__COOKIE_SECURE": "false"}
 NO_STORAGE = """
 for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, {
   get() { throw new DOMException("The operation is insecure.", "SecurityError"); },
@@ -40,13 +38,20 @@ class Site:
     house: House
     visit: Visit
     provider: HostileProvider
-    cookies: bool
 
-    def arrive(self, address: str = "/") -> None:
-        """Sign in with the provider, and wait for the first view."""
-        self.visit.go(address)
-        button(self.visit.page, "Sign in with Example Inc.").click()
-        expect(self.visit.page.get_by_role("navigation").first).to_be_visible()
+    @property
+    def page(self) -> Page:
+        """The page of the browser."""
+        return self.visit.page
+
+    def leave_for_provider(self) -> None:
+        """Ask for a view, and choose the provider on the page that asks for a login."""
+        self.visit.go("/account")
+        button(self.page, "Sign in with Example Inc.").click()
+
+    def know(self, name: str) -> None:
+        """Let the account at the provider belong to a user."""
+        self.house.execute(KNOWN, self.provider.url, self.provider.subject, name)
 
 
 @pytest.fixture(scope="module", params=["cookies", pytest.param("tokens", marks=pytest.mark.extended)])
@@ -55,136 +60,125 @@ def served(
 ) -> Iterator[tuple[House, HostileProvider]]:
     """A house with a provider, in cookie mode or without."""
     chromium()
-    port = str(free_port())
     with hostile_provider() as provider:
-        cookies = {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true", "PORTCULLIS_AUTH__COOKIE_SECURE": "false"}
-        house = House(
-            stores,
-            published_template,
-            *("--port", port),
-            PORTCULLIS_SERVER__PUBLIC_URL=f"http://localhost:{port}",
-            PORTCULLIS_OIDC__PROVIDERS=json.dumps(
+        settings = {
+            "PORTCULLIS_OIDC__PROVIDERS": json.dumps(
                 [provider_settings(provider, "good", title="Example Inc.")]
-            ),
-            **(cookies if request.param == "cookies" else {}),
-        )
+            )
+        }
+        settings |= COOKIES if request.param == "cookies" else {}
+        house = House.at_localhost(stores, published_template, **settings)
         try:
-            house.browser = House.of(stores, published_template).browser
             yield house, provider
         finally:
             house.end()
 
 
 @pytest.fixture
-def site(served: tuple[House, HostileProvider], request: pytest.FixtureRequest) -> Iterator[Site]:
-    """A browser at that house; nobody has signed in there, and the provider is honest."""
-    house, provider = served
-    provider.reset()
-    with new_context(house, house.url.replace("127.0.0.1", "localhost")) as context:
-        visit = Visit(house, context)
-        yield Site(house, visit, provider, request.node.callspec.params["served"] == "cookies")
-        assert visit.troubles == []
+def house(served: tuple[House, HostileProvider]) -> House:
+    """These tests need a provider, which is honest at first."""
+    served[1].reset()
+    return served[0]
 
 
-def test_somebody_signs_in_sees_where_from_and_keeps_the_last_way_in(site: Site) -> None:
-    site.visit.go("/account")
-    expect(button(site.visit.page, "Sign in with Example Inc.")).to_be_visible()
+@pytest.fixture
+def site(house: House, newcomer: Visit, served: tuple[House, HostileProvider]) -> Site:
+    """A browser at that house, which has no session and no cookie."""
+    return Site(house, newcomer, served[1])
+
+
+def test_a_user_signs_in_sees_where_from_and_keeps_the_last_way_in(site: Site) -> None:
+    page = site.page
+    page.goto("/console?error=sign_in_failed#/account")
+    says(page.get_by_role("alert"), "The sign-in with the provider failed")
+    assert "error" not in page.url
     site.visit.axe()
-    site.arrive("/account")
-    page = site.visit.page
+    button(page, "Sign in with Example Inc.").click()  # it may work now
     headed(page, "Your account")
     assert "?" not in page.url
     card = page.get_by_role("table", name="Sign-in with providers")
-    expect(card).to_contain_text(site.provider.subject)
-    expect(card).to_contain_text("This session")
+    says(card, site.provider.subject, "This session")
     site.visit.axe()
     button(card, "Unlink: Example Inc.").click()
     dialog = page.get_by_role("dialog", name="Unlink your account from Example Inc.?")
     button(dialog, "Unlink").click()
-    expect(dialog.get_by_role("alert")).to_contain_text("This is your only way to sign in")
+    says(dialog.get_by_role("alert"), "This is your only way to sign in")
     button(dialog, "Cancel").click()
-    expect(card).to_contain_text(site.provider.subject)
+    says(card, site.provider.subject)
 
 
-def test_where_the_browser_stores_nothing_a_sign_in_says_so_and_does_not_begin(site: Site) -> None:
-    page = site.visit.page
+def test_where_the_browser_stores_nothing_a_sign_in_says_so_unless_it_needs_no_storage(
+    site: Site, request: pytest.FixtureRequest
+) -> None:
+    page = site.page
     page.add_init_script(NO_STORAGE)
-    site.visit.go("/account")
-    page.reload()
-    button(page, "Sign in with Example Inc.").click()
-    if site.cookies:  # nothing has to be stored
+    site.leave_for_provider()
+    if request.node.callspec.params["served"] == "cookies":
         headed(page, "Your account")
         return
     dialog = page.get_by_role("dialog", name="The sign-in could not start")
-    expect(dialog.get_by_role("alert")).to_contain_text("This browser blocks site storage")
-    assert page.url.startswith(site.house.url.replace("127.0.0.1", "localhost"))
+    says(dialog.get_by_role("alert"), "This browser blocks site storage")
+    assert page.url.startswith(site.house.address)
+
+
+def test_users_with_a_second_factor_here_are_asked_for_it_after_the_provider(site: Site) -> None:
+    site.house.member("curlew")
+    secret, _ = site.house.enrol("curlew")
+    site.know("curlew")
+    site.leave_for_provider()
+    site.page.get_by_label("Code").fill(site.house.code_of(secret))
+    button(site.page, "Sign in").click()
+    headed(site.page, "Your account")
 
 
 @pytest.mark.extended
 def test_a_member_links_the_own_account_and_unlinks_it(site: Site) -> None:
     site.house.member("godwit")
     site.visit.sign_in_by_hand("godwit", "/account")
-    page = site.visit.page
+    page = site.page
     button(page, "Link with Example Inc.").click()
     card = page.get_by_role("table", name="Sign-in with providers")
-    expect(card).to_contain_text(site.provider.subject)
+    says(card, site.provider.subject)
     button(card, "Unlink: Example Inc.").click()
     button(page.get_by_role("dialog"), "Unlink").click()
     expect(button(page, "Link with Example Inc.")).to_be_visible()
 
 
-def test_who_has_a_second_factor_here_is_asked_for_it_after_the_provider(site: Site) -> None:
-    secret, _ = with_app(site.house, "curlew")
-    site.house.execute(KNOWN.format("curlew"), site.provider.url, site.provider.subject)
-    page = site.visit.page
-    site.visit.go("/account")
-    button(page, "Sign in with Example Inc.").click()
-    page.get_by_label("Code").fill(code_of(site.house, secret))
-    button(page, "Sign in").click()
-    headed(page, "Your account")
-
-
 @pytest.mark.extended
-def test_a_challenge_in_the_address_is_answered_and_leads_on(site: Site) -> None:
-    secret, _ = with_app(site.house, "snipe")
-    with site.house.service.client() as client:
-        sent = {"userName": "snipe", "password": ADMINISTRATOR_PASSWORD, "device": "console-x"}
-        challenge = client.post("/api/auth/login", json=sent).json()["challenge"]
-    page = site.visit.page
+def test_a_challenge_in_the_address_is_answered_and_leads_on_but_to_no_other_site(site: Site) -> None:
+    site.house.member("snipe")
+    secret, _ = site.house.enrol("snipe")
+    challenge = site.house.try_to_log_in("snipe").json()["challenge"]
+    page = site.page
     page.goto(f"/console#/sign-in?challenge={challenge}&next=%2Fconsole%23%2Faccount")
-    page.get_by_label("Code").fill(code_of(site.house, secret))
+    page.get_by_label("Code").fill(site.house.code_of(secret))
     assert challenge not in page.url
-    button(page, "Sign in").click()
-    headed(page, "Your account")
+    follow(page, "Sign in", "Your account")
     page.goto("about:blank")  # so that the next address is loaded, and not only moved to
     page.goto(f"/console#/sign-in?challenge={challenge}&next=https%3A%2F%2Fevil.example%2F")
-    expect(page.get_by_role("alert")).to_contain_text("failed")
+    says(page.get_by_role("alert"), "failed")
     assert page.url.endswith("/console#/")
 
 
-def test_a_sign_in_that_failed_is_told_in_a_sentence_and_a_password_still_works(site: Site) -> None:
-    site.visit.page.goto("/console?error=sign_in_failed#/account")
-    page = site.visit.page
-    expect(page.get_by_role("alert")).to_contain_text("The sign-in with the provider failed")
-    assert "error" not in page.url
-    site.visit.axe()
-    page.get_by_label("User name").fill("admin")
-    page.get_by_label("Password", exact=True).fill(ADMINISTRATOR_PASSWORD)
-    button(page, "Sign in").click()
-    headed(page, "Your account")
+@pytest.mark.extended
+def test_a_sign_in_that_failed_leaves_the_password_as_a_way(site: Site) -> None:
+    site.page.goto("/console?error=sign_in_failed#/account")
+    first_step(site.page, "admin")
+    headed(site.page, "Your account")
 
 
 @pytest.mark.extended
-def test_who_came_from_a_provider_proves_there_what_is_demanded(site: Site) -> None:
+def test_a_user_from_a_provider_proves_there_what_is_demanded(site: Site) -> None:
     site.house.member("goldeneye")
-    site.house.execute(KNOWN.format("goldeneye"), site.provider.url, site.provider.subject)
+    site.know("goldeneye")
     site.provider.changes = {"auth_time": int(time.time()) - 3600}  # too old to unlink
-    site.arrive("/account")
-    page = site.visit.page
+    site.leave_for_provider()
+    page = site.page
+    headed(page, "Your account")
     button(page, "Unlink: Example Inc.").click()
     button(page.get_by_role("dialog"), "Unlink").click()
     proof = page.get_by_role("dialog", name="Confirm your identity")
-    expect(proof).to_contain_text("You leave this page")
+    says(proof, "You leave this page")
     site.visit.axe()
     site.provider.changes = {}
     with page.expect_navigation(url="**/console**"):

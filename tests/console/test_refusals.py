@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Route, expect
 
+from tests.console.acts import act, button, headed, says
 from tests.console.house import House
-from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 PROFILE = "**/api/user/profile"
@@ -50,80 +50,71 @@ def refusing(status: int, members: dict[str, Any]) -> Callable[[Route], None]:
 
 
 def saving(visit: Visit) -> Locator:
-    visit.page.get_by_role("button", name="Save").click()
+    button(visit.page, "Save").click()
     return visit.page.get_by_role("main").get_by_role("alert")
 
 
 def test_each_refusal_says_what_it_means_and_names_its_request(visit: Visit, house: House) -> None:
     number = house.member("refused")
-    visit.sign_in("refused", "/account")
-    name = visit.page.get_by_label("Name", exact=True)
+    page = visit.open("/account", name="refused")
+    name = page.get_by_label("Name", exact=True)
     name.fill("Kept")
     for status, members, title, text in REFUSALS:
-        visit.page.route(PROFILE, refusing(status, members))
+        page.route(PROFILE, refusing(status, members))
         shown = saving(visit)
-        expect(shown).to_contain_text(title)
-        expect(shown).to_contain_text(text)
-        expect(shown).to_contain_text(f"request-{status}")
+        says(shown, title, text, f"request-{status}")
         expect(name).to_have_value("Kept")
-        visit.page.unroute(PROFILE)
+        page.unroute(PROFILE)
     visit.axe()
     # Nothing stands in the way any more: the same request is sent again.
-    visit.page.get_by_role("button", name="Try again").click()
-    expect(visit.page.get_by_role("status").get_by_text("Your profile was saved.")).to_be_visible()
-    assert house.api.get(f"/api/user/{number}").json()["data"]["nickName"] == "Kept"
+    button(page, "Try again").click()
+    expect(page.get_by_role("status").get_by_text("Your profile was saved.")).to_be_visible()
+    assert house.send("GET", f"/api/user/{number}")["nickName"] == "Kept"
 
 
 def test_values_that_break_a_rule_are_told_at_their_fields(visit: Visit, house: House) -> None:
     house.member("mistaken")
-    visit.sign_in("mistaken", "/account")
-    visit.page.get_by_label("Email").fill("not an address")
-    visit.page.get_by_label("Picture").fill("javascript:alert(1)")
-    visit.page.get_by_role("button", name="Save").click()
-    email = visit.page.get_by_label("Email")
+    page = visit.open("/account", name="mistaken")
+    page.get_by_label("Email").fill("not an address")
+    page.get_by_label("Picture").fill("javascript:alert(1)")
+    button(page, "Save").click()
+    email = page.get_by_label("Email")
     expect(email).to_have_attribute("aria-invalid", "true")
     expect(email).to_be_focused()
-    expect(visit.page.get_by_label("Picture")).to_have_attribute("aria-invalid", "true")
-    expect(visit.page.get_by_role("alert")).to_contain_text("2 values to correct")
-    expect(visit.page.get_by_role("alert")).to_contain_text("422 validation_failed")
-    visit.page.get_by_label("New password", exact=True).fill("four wary herons")
-    visit.page.get_by_label("New password again").fill("five wary herons")
-    visit.page.get_by_role("button", name="Change the password").click()
-    expect(visit.page.get_by_text("Fill this in.")).to_be_visible()
-    expect(visit.page.get_by_text("The two new passwords differ.")).to_be_visible()
-    visit.page.evaluate("location.hash = '/'")
-    visit.page.get_by_role("dialog", name="Leave without saving?").get_by_role(
-        "button", name="Cancel"
-    ).click()
+    expect(page.get_by_label("Picture")).to_have_attribute("aria-invalid", "true")
+    says(page.get_by_role("alert"), "2 values to correct", "422 validation_failed")
+    page.get_by_label("New password", exact=True).fill("four wary herons")
+    page.get_by_label("New password again").fill("five wary herons")
+    button(page, "Change the password").click()
+    expect(page.get_by_text("Fill this in.")).to_be_visible()
+    expect(page.get_by_text("The two new passwords differ.")).to_be_visible()
+    page.evaluate("location.hash = '/'")
+    page.get_by_role("dialog", name="Leave without saving?").get_by_role("button", name="Cancel").click()
     expect(email).to_have_value("not an address")
-    assert visit.page.url.endswith("#/account")
+    assert page.url.endswith("#/account")
 
 
 def test_an_edit_by_somebody_else_is_merged(visit: Visit, house: House) -> None:
     number = house.member("merged")
-    visit.sign_in("merged", "/account")
-    visit.page.get_by_label("Name", exact=True).fill("Mine")
-    visit.page.get_by_label("Phone").fill("+49 30 1234567")
+    page = visit.open("/account", name="merged")
+    page.get_by_label("Name", exact=True).fill("Mine")
+    page.get_by_label("Phone").fill("+49 30 1234567")
     edit = {"nickName": "Theirs", "email": "theirs@example.org"}
-    assert house.api.patch(f"/api/user/{number}", json=edit).status_code == 200
+    house.send("PATCH", f"/api/user/{number}", edit)
     shown = saving(visit)
-    expect(shown).to_contain_text("Changed by admin in the meantime")
-    expect(shown).to_contain_text("theirs@example.org")
-    expect(visit.page.get_by_label("Email")).to_have_value("theirs@example.org")
-    expect(visit.page.get_by_label("Name", exact=True)).to_have_value("Mine")
+    says(shown, "Changed by admin in the meantime", "theirs@example.org")
+    expect(page.get_by_label("Email")).to_have_value("theirs@example.org")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Mine")
     shown.get_by_label("Theirs: Theirs").check()
-    visit.axe()
-    visit.page.get_by_role("button", name="Save").click()
-    expect(visit.page.get_by_role("status").get_by_text("Your profile was saved.")).to_be_visible()
-    saved = house.api.get(f"/api/user/{number}").json()["data"]
+    button(page, "Save").click()
+    expect(page.get_by_role("status").get_by_text("Your profile was saved.")).to_be_visible()
+    saved = house.send("GET", f"/api/user/{number}")
     assert saved.items() >= {**edit, "phone": "+49 30 1234567"}.items()
 
 
 def refused(house: House, name: str) -> str:
     """Have a user refused who may not delete users; return the id of the decision once the log has it."""
-    with house.service.client() as client:
-        header = {"Authorization": f"Bearer {house.log_in(name)['accessToken']}"}
-        answer = client.delete("/api/user/1", headers=header)
+    answer = house.ask(name, "DELETE", "/api/user/1")
     assert answer.status_code == 403
     house.wait_for_log("operation", userName=name, decision="deny")
     decision_id: str = answer.json()["decisionId"]
@@ -132,9 +123,7 @@ def refused(house: House, name: str) -> str:
 
 @pytest.mark.feature("pages")
 def test_a_value_that_is_taken_is_named_with_what_was_not_saved(visit: Visit) -> None:
-    page = visit.page
-    visit.sign_in(address="/roles/new")
-    headed(page, "New role")
+    page = visit.open("/roles/new", "New role")
     page.get_by_role("textbox", name="Name", exact=True).fill("Second")
     page.get_by_role("textbox", name="Code", exact=True).fill("auditor")
     button(page, "Create").click()
@@ -148,16 +137,12 @@ def test_a_value_that_is_taken_is_named_with_what_was_not_saved(visit: Visit) ->
 def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, house: House) -> None:
     house.member("dipper", "system:user:list")
     decision_id = refused(house, "dipper")
-    page = visit.page
-    visit.sign_in(address="/policy/explain")
-    headed(page, "Explain")
+    page = visit.open("/policy/explain", "Explain")
     page.get_by_label("Decision id").fill(decision_id)
     page.get_by_label("Decision id").press("Enter")
 
     answer = page.get_by_role("region", name="Answer")
-    expect(answer).to_contain_text("The user dipper")
-    expect(answer).to_contain_text("DELETE /api/user/1")
-    expect(answer).to_contain_text("the audit log")
+    says(answer, "The user dipper", "DELETE /api/user/1", "the audit log")
     expect(answer.get_by_role("listitem").filter(has_text="Endpoint").first).to_contain_text(
         "system:user:delete"
     )
@@ -182,10 +167,9 @@ def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, hou
 def test_codes_that_have_been_given_since_are_told(visit: Visit, house: House) -> None:
     user = house.member("ouzel")
     decision_id = refused(house, "ouzel")
-    known = house.api.get("/api/role/list?roleCode=auditor").json()["data"]["items"]
-    assert house.api.patch(f"/api/user/{user}", json={"roleIds": [known[0]["id"]]}).status_code == 200
-    page = visit.page
-    visit.sign_in(address="/logs/operations?userName=ouzel&decision=deny")
+    known = house.send("GET", "/api/role/list?roleCode=auditor")["items"]
+    house.send("PATCH", f"/api/user/{user}", {"roleIds": [known[0]["id"]]})
+    page = visit.open("/logs/operations?userName=ouzel&decision=deny")
     page.get_by_role("row").nth(1).get_by_role("rowheader").get_by_role("link").click()
     page.get_by_role("link", name="Explain this decision").click()
     expect(page.get_by_text("The user had other permissions then")).to_be_visible()
@@ -203,9 +187,7 @@ def test_a_refusal_on_a_page_leads_those_who_may_to_its_explanation(
     house.member("robin", *edits, "system:policy:read", "system:operation-log:detail")
     for name in ("wren", "robin"):
         visit = visitor()
-        page = visit.page
-        visit.sign_in(name, "/users/1/edit")
-        headed(page, "Edit admin")
+        page = visit.open("/users/1/edit", "Edit admin", name)
         page.get_by_role("textbox", name="Name", exact=True).fill("Not mine")
         button(page, "Save").click()
         trouble = page.get_by_role("alert")
@@ -214,7 +196,6 @@ def test_a_refusal_on_a_page_leads_those_who_may_to_its_explanation(
         expect(decision).to_have_count(1 if name == "robin" else 0)
         meaning = trouble.get_by_role("link", name="403 permission_denied")
         expect(meaning).to_have_attribute("href", "/docs/errors#permission-denied")
-        visit.axe()
     house.wait_for_log("operation", userName="robin", decision="deny")
     decision.click()
     button(page.get_by_role("dialog"), "Leave").click()
@@ -227,8 +208,7 @@ def test_a_refusal_on_a_page_leads_those_who_may_to_its_explanation(
 def test_the_way_to_an_explanation_closes_the_dialog_that_it_is_in(visit: Visit, house: House) -> None:
     house.member("pipit", "system:user:list", "system:user:detail", "system:user:reset-password",
                  "system:policy:read", "system:operation-log:detail")  # fmt: skip
-    page = visit.page
-    visit.sign_in("pipit", "/users/1")
+    page = visit.open("/users/1", name="pipit")
     act(page, "Set a password")
     page.get_by_role("dialog").get_by_label("New password").fill("four wary herons")
     button(page.get_by_role("dialog"), "Set the password").click()

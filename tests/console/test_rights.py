@@ -3,17 +3,17 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.console.acts import button, headed
 from tests.console.house import House
-from tests.console.test_users import button, headed
 from tests.console.visits import Visit, settled
 
 
 def give(house: House, user: int, *roles: str) -> None:
     """Give a user, who had none but the one of the same name, these roles by code."""
-    known = house.api.get("/api/role/list?size=200").json()["data"]["items"]
+    known = house.send("GET", "/api/role/list?size=200")["items"]
     ids = [role["id"] for role in known if role["roleCode"] in roles]
     assert len(ids) == len(roles)
-    assert house.api.patch(f"/api/user/{user}", json={"roleIds": ids}).status_code == 200
+    house.send("PATCH", f"/api/user/{user}", {"roleIds": ids})
 
 
 def test_a_view_is_shown_that_a_role_just_given_allows(visit: Visit, house: House) -> None:
@@ -34,9 +34,7 @@ def test_a_view_is_shown_that_a_role_just_given_allows(visit: Visit, house: Hous
 @pytest.mark.extended
 def test_who_is_refused_can_check_again(visit: Visit, house: House) -> None:
     user = house.member("waiting")
-    page = visit.page
-    visit.sign_in("waiting", "/roles")
-    headed(page, "You have no access to this page")
+    page = visit.open("/roles", "You have no access to this page", "waiting")
     expect(page.get_by_role("main")).to_contain_text("GET /api/role/list")
     visit.axe()
     button(page, "Check again").press("Enter")
@@ -52,9 +50,7 @@ def test_who_is_refused_can_check_again(visit: Visit, house: House) -> None:
 
 def test_a_role_given_meanwhile_is_noticed_when_the_reader_comes_back(visit: Visit, house: House) -> None:
     user = house.member("returning")
-    page = visit.page
-    visit.sign_in("returning", "/roles")
-    headed(page, "You have no access to this page")
+    page = visit.open("/roles", "You have no access to this page", "returning")
     give(house, user, "returning", "auditor")
 
     page.evaluate("dispatchEvent(new Event('focus'))")

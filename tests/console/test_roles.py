@@ -1,43 +1,11 @@
 """The views of roles, as an administrator uses them."""
 
-import json
-from itertools import product
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from service.kernel.codes import HeldCodes
+from tests.console.acts import act, button, follow, headed
 from tests.console.house import House
-from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
-
-CODES = (
-    "*",
-    "a",
-    "a:*",
-    "a:b",
-    "a:b:*",
-    "a:*:c",
-    "a:b:c",
-    "a:b:d",
-    "*:b",
-    "*:b:c",
-    "a:*:c:*",
-    "a:b:c:d",
-    "b:b",
-)
-HOW = """async (pairs) => {
-  const { covers } = await import(document.querySelector("script").src.replace("main.js", "parts/codes.js"));
-  return pairs.map(([held, code]) => covers(held, code));
-}"""
-
-
-def stored(house: House, code: str) -> dict[str, Any]:
-    roles = house.api.get("/api/role/list", params={"roleCode": code}).json()["data"]["items"]
-    (role,) = [role for role in roles if role["roleCode"] == code]
-    given: dict[str, Any] = house.api.get(f"/api/role/{role['id']}/permissions").json()["data"]
-    return {**role, **given}
 
 
 def press_until_focused(page: Page, name: str, key: str = "Tab") -> None:
@@ -49,29 +17,11 @@ def press_until_focused(page: Page, name: str, key: str = "Tab") -> None:
     raise AssertionError(name)
 
 
-def test_a_wildcard_covers_in_the_console_what_it_covers_in_the_service(visit: Visit) -> None:
-    visit.go()
-    pairs = list(product(CODES, repeat=2))
-
-    def holds(held: str, code: str) -> bool:
-        held_codes = HeldCodes([held])
-        return (
-            held_codes.holds_exactly(code)
-            or held_codes.holds_everything(code)
-            or held_codes.holds_subtree(code)
-            or held_codes.holds_pattern(code)
-        )
-
-    assert visit.page.evaluate(HOW, json.loads(json.dumps(pairs))) == [holds(*pair) for pair in pairs]
-
-
 @pytest.mark.extended
 def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: Visit, house: House) -> None:
-    page = visit.page
-    visit.sign_in(address="/roles")
+    page = visit.open("/roles")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
     expect(page.get_by_role("table")).to_contain_text("Auditor")
-    visit.axe()
     press_until_focused(page, "New role")
     page.keyboard.press("Enter")
     headed(page, "New role")
@@ -102,18 +52,17 @@ def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: 
     visit.axe()
     page.keyboard.press("Enter")
     expect(page.get_by_text("were saved.")).to_be_visible()
-    assert stored(house, "keyed")["permissions"] == ["system:user:list"]
+    assert house.role("keyed")["permissions"] == ["system:user:list"]
     expect(button(page, "Preview and save")).to_have_count(0)
     button(page, "Undo").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("The role has no permissions.")).to_be_visible()
-    assert stored(house, "keyed")["permissions"] == []
+    assert house.role("keyed")["permissions"] == []
 
 
 @pytest.mark.extended
 def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: Visit, house: House) -> None:
-    page = visit.page
-    visit.sign_in(address="/roles/2")
+    page = visit.open("/roles/2")
     search = page.get_by_role("searchbox", name="Search by title or permission")
     search.fill("role:list")
     covered = page.get_by_role("treeitem", name="List and read roles")
@@ -124,12 +73,10 @@ def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: 
     search.fill("below system")
     expect(page.get_by_role("treeitem", name="Everything below system")).to_contain_text("wildcard, covers")
     page.locator("summary", has_text="More actions").click()
-    page.get_by_role("link", name="Copy").click()
-    headed(page, "Copy the role Administrator")
+    follow(page, "Copy", "Copy the role Administrator")
     page.get_by_label("Code").fill("copied")
-    button(page, "Create").click()
-    headed(page, "Copy of Administrator")
-    copied, source = stored(house, "copied"), stored(house, "admin")
+    follow(page, "Create", "Copy of Administrator")
+    copied, source = house.role("copied"), house.role("admin")
     assert (copied["menuIds"], copied["permissions"]) == (source["menuIds"], source["permissions"])
     # A Menu is chosen with all below it, but no wildcard.
     page.get_by_role("treeitem", name="System").first.locator(".tick").first.click()
@@ -138,23 +85,21 @@ def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: 
 
     button(page, "Discard the changes").click()
     act(page, "Delete")
-    button(page, "Delete this role").click()
-    headed(page, "Roles")
-    assert house.api.get("/api/role/list?roleCode=copied").json()["data"]["total"] == 0
+    follow(page, "Delete this role", "Roles")
+    assert house.send("GET", "/api/role/list?roleCode=copied")["total"] == 0
 
 
 @pytest.mark.extended
 def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: House) -> None:
     house.member("dunlin", "system:user:list")
-    role_id = stored(house, "dunlin")["id"]
-    page = visit.page
-    visit.sign_in(address=f"/roles/{role_id}")
+    role_id = house.role("dunlin")["id"]
+    page = visit.open(f"/roles/{role_id}")
     page.get_by_role("searchbox", name="Search by title or permission").fill("role:list")
     page.get_by_role("treeitem", name="List and read roles").locator(".tick").click()
     fresh = {"menuType": "Button", "title": "Ring", "authMark": "dunlin:ring"}
-    assert house.api.post("/api/menu", json=fresh).status_code == 201
+    house.send("POST", "/api/menu", fresh)
     theirs = {"permissions": ["system:user:list", "system:menu:list", "dunlin:ring"]}
-    assert house.api.put(f"/api/role/{role_id}/permissions", json=theirs).status_code == 200
+    house.send("PUT", f"/api/role/{role_id}/permissions", theirs)
     button(page, "Preview and save").click()
     expect(page.get_by_role("alert")).to_contain_text("Changed by admin in the meantime")
     for code in ("system:menu:list", "dunlin:ring"):
@@ -164,7 +109,7 @@ def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: Hou
     visit.picture("role-preview")
     button(page.get_by_role("dialog"), "Save").click()
     expect(page.get_by_text("were saved.")).to_be_visible()
-    assert stored(house, "dunlin")["permissions"] == [
+    assert house.role("dunlin")["permissions"] == [
         "dunlin:ring",
         "system:menu:list",
         "system:role:list",

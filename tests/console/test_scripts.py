@@ -9,6 +9,7 @@ import pytest
 from service.web.requests.problems import refusals
 from tests.console.declarations import CLIENT
 from tests.service.test_structure import tied
+from tests.support.cases import with_each
 
 CONSOLE = Path(__file__).parents[2] / "service" / "console"
 SCRIPTS = sorted(CONSOLE.rglob("*.js"))
@@ -40,7 +41,7 @@ def code_of(script: Path) -> str:
     return re.sub(r"/\*.*?\*/", "", re.sub(r"(?m)(?<![:\"'`])//.*$", "", text), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(CONSOLE)))
+@with_each("script", SCRIPTS)
 def test_a_script_is_checked_and_does_nothing_that_the_policy_forbids(script: Path) -> None:
     assert script.read_text(encoding="utf-8").startswith("// @ts-check\n")
     for why, pattern in FORBIDDEN.items():

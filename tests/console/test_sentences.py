@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import yaml
 
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
@@ -60,169 +61,27 @@ def entry(operation: str, **members: Any) -> dict[str, Any]:
         "url": "/api", "status": 200, "decision": "allow", "dryRun": False, "targets": None,
         "changes": None, "changeCount": None,
     }  # fmt: skip
+    if "changes" in members:
+        members["changes"] = [change(*values) for values in members["changes"]]
     return usual | members
 
 
-def change(target: str, field: str, before: Any = None, after: Any = None) -> dict[str, Any]:
+def change(target: str, field: str, before: Any, after: Any) -> dict[str, Any]:
     """Return a change as the log keeps it."""
-    counts = (
-        {"removed": len(before or []), "added": len(after or [])}
-        if isinstance(before, list) or isinstance(after, list)
-        else {}
-    )
-    return {"target": target, "field": field, "before": before, "after": after, **counts}
-
-
-SENTENCES: list[tuple[dict[str, Any], str]] = [
-    (entry("user delete", kind="DELETE", targets=["user:lee"]), "admin deleted user lee"),
-    (
-        entry("user update", targets=["user:lee"], changes=[change("user:lee", "roles", [], ["auditor"])]),
-        "admin gave role auditor to lee",
-    ),
-    (
-        entry(
-            "user update",
-            targets=["user:lee"],
-            changes=[
-                change("user:lee", "email", None, "lee@example.org"),
-                change("user:lee", "nickName", "Lee", "Li"),
-                change("user:lee", "roles", ["clerk"], ["auditor", "editor"]),
-            ],
-        ),
-        (
-            "admin gave roles auditor and editor to lee, took role clerk from lee "
-            "and changed the email and name of user lee"
-        ),
-    ),
-    (
-        entry("user update", targets=["user:lee"]),  # the changes are not known to everyone
-        "admin edited user lee",
-    ),
-    (
-        entry("user set the status", changes=[change("user:lee", "status", "enabled", "disabled")]),
-        "admin disabled user lee",
-    ),
-    (
-        entry(
-            "user change a role of many",
-            changes=[change(f"user:{name}", "roles", ["clerk"], []) for name in ("ann", "bob", "lee", "max")],
-        ),
-        "admin took role clerk from ann, bob and 2 more",
-    ),
-    (
-        entry(
-            "user change a role of many",
-            changeCount=90,
-            changes=[change(f"user:{name}", "roles", [], ["clerk"]) for name in ("ann", "bob")],
-        ),
-        "admin gave role clerk to ann, bob and others",
-    ),
-    (entry("job run", url="/api/jobs/file-sweep/run"), "admin ran the job file-sweep"),
-    (
-        entry("job run", method="CLI", url="portcullis jobs run file-sweep"),
-        "admin ran the job file-sweep",
-    ),
-    (
-        entry(
-            "user create",
-            kind="INSERT",
-            targets=["user:lee"],
-            changes=[change("user:lee", "roles", None, ["clerk"])],
-        ),
-        "admin created user lee with role clerk",
-    ),
-    (
-        entry(
-            "role set the permissions",
-            changes=[change("role:clerk", "permissions", ["a:b"], ["a:c", "a:d", "a:e", "a:f"])],
-        ),
-        "admin gave permissions a:c, a:d and 2 more to role clerk and took permission a:b from role clerk",
-    ),
-    (
-        entry("resource bind", changes=[change("resource:GET /api/x", "permissions", [], ["x:read"])]),
-        "admin bound Button x:read to resource GET /api/x",
-    ),
-    (
-        entry("opening create", kind="INSERT", targets=["opening:orders GET /orders"]),
-        "admin gave public access to orders GET /orders",
-    ),
-    (
-        entry(
-            "user make an API key",
-            kind="INSERT",
-            targets=["user:robot", "key:4"],
-            changes=[change("key:4", "name", None, "ci")],
-        ),
-        "admin created an API key for user robot",
-    ),
-    (
-        entry("user import", kind="IMPORT", targets=["user:ann", "user:lee"]),
-        "admin imported users ann and lee",
-    ),
-    (entry("user import", kind="IMPORT", status=422), "admin tried to import users"),
-    (
-        entry(
-            "policy restore",
-            url="/api/policy/revisions/7/restore",
-            targets=["button:a:b"],
-            changes=[change("button:a:b", "enabled", False, True)],
-        ),
-        "admin restored revision 7 of the policy",
-    ),
-    (entry("job run", url="/api/jobs/{name}/run", status=404), "admin tried to run the job …"),
-    (
-        entry("user delete", kind="DELETE", status=403, decision="deny", targets=["user:bob"]),
-        "admin was not allowed to delete user bob",
-    ),
-    (
-        entry("role delete", kind="DELETE", status=409, targets=["role:clerk"]),
-        "admin tried to delete role clerk",
-    ),
-    (
-        entry("role delete", kind="DELETE", url="/api/role/4711", status=403, decision="deny"),
-        "admin was not allowed to delete a role (id 4711)",
-    ),
-    (
-        entry("role delete", kind="DELETE", dryRun=True, targets=["role:clerk"]),
-        "admin previewed: delete role clerk",
-    ),
-    (
-        entry("role delete", kind="DELETE", dryRun=True, status=403, decision="deny", targets=["role:clerk"]),
-        "admin was not allowed to preview: delete role clerk",
-    ),
-    (
-        entry(
-            "user getUser", kind="REFUSED_READ", method="GET", url="/api/user/7", status=403, decision="deny"
-        ),
-        "admin was not allowed to read GET /api/user/7",
-    ),
-    (entry("auth login", kind="LOGIN", userName=None), "Somebody signed in"),
-    (
-        entry("auth accept an invitation", userName=None, targets=["user:lee"]),
-        "lee accepted an invitation",
-    ),
-    (
-        entry("auth accept an invitation", userName=None, status=400, targets=["user:lee"]),
-        "Somebody tried to accept an invitation",
-    ),
-    (
-        entry("role create (answered again)", kind="QUERY", targets=["role:clerk"]),
-        "admin created role clerk (repeated response)",
-    ),
-    (
-        entry("orders enter an order", kind="INSERT", targets=["order:7"]),
-        "admin: orders, enter an order, order:7",
-    ),
-    (entry("constructor toString", kind="INSERT"), "admin: constructor, toString"),
-]
+    values = {"target": target, "field": field, "before": before, "after": after}
+    if isinstance(before, list) or isinstance(after, list):
+        values |= {"removed": len(before or []), "added": len(after or [])}
+    return values
 
 
 def test_entries_read_as_sentences_of_who_did_what_to_whom() -> None:
-    assert spoken(*(given for given, _ in SENTENCES))["texts"] == [text for _, text in SENTENCES]
+    cases = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
+    expected = [case.pop("says") for case in cases]
+    assert spoken(*(entry(**case) for case in cases))["texts"] == expected
 
 
 def test_a_sentence_tells_who_acted_and_which_records_so_that_they_can_be_links() -> None:
-    shown = spoken(SENTENCES[0][0])["entries"][0]
+    shown = spoken(entry("user delete", kind="DELETE", targets=["user:lee"]))["entries"][0]
     assert shown == [
         {"text": "admin", "actor": True}, " ", "deleted ", "user ", {"text": "lee", "target": "user:lee"},
     ]  # fmt: skip

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +14,7 @@ import axe_playwright_python
 from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
+    Locator,
     Page,
     Request,
     TimeoutError,  # noqa: A004 - that of the browser
@@ -26,47 +29,10 @@ PICTURES: Final = Path(__file__).parents[2] / "docs" / "guides" / "console"
 CONSOLE: Final = "/console"
 SCREEN: Final[ViewportSize] = {"width": 1280, "height": 900}
 
+_SCRIPTS: Final = Path(__file__).with_name("scripts")
 _AXE: Final = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 _WCAG: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _WAITING: Final = "main :is(.body, .scroll)[aria-busy=true], main .loading"
-_CONTRAST: Final = "color-contrast"
-_SIZE: Final = "target-size"
-_RUN: Final = """async (options) => {
-  const { violations } = await axe.run({ resultTypes: ["violations"], selectors: false, ...options });
-  return violations;
-}"""
-_RUN_ON_LOOKS: Final = """async ([rule, passing]) => {
-  const known = new Set(passing);
-  const looks = new Map([[document.body, ""]]);
-  const first = new Map();
-  const short = (text) => {
-    let [one, two] = [1, 2];
-    for (let place = 0; place < text.length; place += 1) {
-      one = Math.imul(one ^ text.charCodeAt(place), 0x9e3779b1);
-      two = Math.imul(two ^ text.charCodeAt(place) ^ (two >>> 15), 0x85ebca6b);
-    }
-    return `${one},${two}`;
-  };
-  for (const one of document.body.querySelectorAll("*")) {
-    const style = getComputedStyle(one);
-    const own = [one.localName, one.className, style.color, style.backgroundColor, style.backgroundImage,
-      style.opacity, style.fontSize, style.fontWeight];
-    const look = short(`${looks.get(one.parentElement)} > ${own}`);
-    looks.set(one, look);
-    const judged = (one.tabIndex >= 0 && rule === "target-size") || one.matches("input, select, textarea")
-      || [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
-    const shown = one.checkVisibility({ visibilityProperty: true });
-    if (judged && shown && !first.has(look) && !known.has(look)) first.set(look, one);
-  }
-  if (first.size === 0) return [[], []];
-  const { violations, passes } = await axe.run({ include: [...first.values()] },
-    { runOnly: [rule], resultTypes: ["violations", "passes"], selectors: false, elementRef: true });
-  const passed = passes.flatMap(({ nodes }) => nodes.map(({ element }) => looks.get(element)));
-  return [violations, passed];
-}"""
-"""Runs a rule that takes milliseconds for each element on one of those that look the same, outwards too.
-
-Takes the looks that need no judgement, and returns the violations, and the looks that have passed."""
 _HAND_OVER: Final = """({ accessToken, refreshToken, expiresIn }) => {
   const since = Date.now();
   const proof = { access: accessToken, refresh: refreshToken, since, until: since + 1000 * expiresIn };
@@ -74,6 +40,21 @@ _HAND_OVER: Final = """({ accessToken, refreshToken, expiresIn }) => {
   channel.postMessage({ kind: "proof", proof });
   channel.close();
 }"""
+_REST: Final = """() => {
+  if (!document.querySelector(".layout")) return false;
+  document.querySelectorAll("dialog, .message").forEach((shown) => shown.remove());
+  const channel = new BroadcastChannel("portcullis");
+  channel.postMessage({ kind: "ended" });
+  channel.close();
+  localStorage.clear();
+  sessionStorage.clear();
+  document.documentElement.dataset.theme = "auto";
+  history.replaceState(null, "", "#");
+  return true;
+}"""
+"""Ends the session in the page, as another tab would; returns false where the console shows no view.
+
+The page asks for a login then, with all modules loaded: the next test needs no new document."""
 _FOCUSED: Final = "() => document.activeElement !== document.body"
 _REPORTS: Final = """
 addEventListener("securitypolicyviolation", (event) =>
@@ -85,15 +66,28 @@ expect.set_options(timeout=PATIENCE)
 _REFUSED: Final = "Failed to load resource: the server responded with a status of"
 
 
+@cache
+def _source(name: str) -> str:
+    return (_SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
+
+
+def script(name: str, result: str) -> str:
+    """Return a function for `evaluate`: it has those of a file of ``scripts``, and returns ``result``.
+
+    Its argument is ``given``.
+    """
+    return f"async (given) => {{\n{_source(name)}\nreturn {result};\n}}"
+
+
 def settled(page: Page) -> None:
     """Wait until the view that is shown has loaded: nothing on it moves by itself any more, nor the focus."""
     expect(page.locator(_WAITING)).to_have_count(0)
 
 
 def new_context(house: House, url: str | None = None) -> BrowserContext:
-    """Return a browser of its own, at ``url`` or the house's: no session, no stored data."""
+    """Return a browser of its own, at ``url`` or the address of the house: no session, no stored data."""
     context = house.browser.new_context(
-        base_url=url or house.url,
+        base_url=url or house.address,
         viewport=SCREEN,
         locale="en-GB",
         timezone_id="Europe/Berlin",
@@ -120,11 +114,18 @@ class Visit:
         self.page.on("pageerror", lambda error: self._noted.append(f"{error.name}: {error.message}"))
         self.page.on("request", self._note_act)
         self._acted = False
+        self.is_spoilt = False
+        """Set by tests that change the document itself: the next one gets a new document."""
 
     @property
     def troubles(self) -> list[str]:
         """What went wrong so far."""
         return [text for text in self._noted if not any(part in text for part in self.expected)]
+
+    @property
+    def _login(self) -> Locator:
+        """The button of the page that asks for a login."""
+        return self.page.locator("main.alone").get_by_role("button", name="Sign in", exact=True)
 
     def find_focus(self) -> None:
         """Note a trouble if the focus is on the body after an act: the keyboard would begin anew."""
@@ -151,12 +152,14 @@ class Visit:
         self.context.set_offline(offline=False)
         if self.page.viewport_size != SCREEN:
             self.page.set_viewport_size(SCREEN)
-        self.page.goto(CONSOLE)  # a new document in the same process, which the next test needs anyway
-        self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        if self.is_spoilt or "/console" not in self.page.url or not self.page.evaluate(_REST):
+            self.page.goto(CONSOLE)
+            self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        expect(self._login).to_be_visible()
         self.context.clear_cookies()
         for noted in (self._heard, self.expected, self._noted):
             noted.clear()
-        self._acted = False
+        self._acted = self.is_spoilt = False
 
     def tab(self) -> Visit:
         """Open another tab of the same browser; the caller looks at its ``troubles``."""
@@ -165,6 +168,20 @@ class Visit:
     def go(self, address: str = "/") -> None:
         """Go to a view: ``/users?page=2``."""
         self.page.goto(f"{CONSOLE}#{address}")
+
+    def open(
+        self, address: str, title: str | re.Pattern[str] | None = None, name: str = ADMINISTRATOR
+    ) -> Page:
+        """Sign in at a view, wait until it is there, with this title if it is known, and return the page."""
+        self.sign_in(name, address)
+        return self.show(address, title) if title else self.page
+
+    def show(self, address: str, title: str | re.Pattern[str]) -> Page:
+        """Go to a view, wait until it is shown with this title, and all of it, and return the page."""
+        self.page.evaluate("(address) => { location.hash = address; }", address)
+        expect(self.page.get_by_role("heading", level=1)).to_have_text(title)
+        settled(self.page)
+        return self.page
 
     def sign_in_by_hand(self, name: str = ADMINISTRATOR, address: str = "/") -> None:
         """Go to a view, sign in by the page that asks for it, and wait until the view is there."""
@@ -175,9 +192,13 @@ class Visit:
         self._shown()
 
     def sign_in(self, name: str = ADMINISTRATOR, address: str = "/") -> None:
-        """Go to a view, get a session as from another tab, and wait until the view is there."""
+        """Go to a view, get a session as from another tab, and wait until the view is there.
+
+        A session that the page has is left behind.
+        """
+        self.page.evaluate(_REST)
         self.go(address)
-        expect(self.page.get_by_label("User name")).to_be_visible()
+        expect(self._login).to_be_visible()
         self.page.evaluate(_HAND_OVER, self.house.log_in(name))
         self._shown()
 
@@ -188,32 +209,43 @@ class Visit:
         settled(self.page)
 
     def axe(self) -> None:
-        """Look for faults of accessibility in light, and for bad contrast in dark, once all is loaded."""
+        """Fail for what `barriers` finds."""
         settled(self.page)
-        if not self.page.evaluate("() => 'axe' in window"):
+        barriers = self.barriers()
+        assert barriers == [], "\n".join(barriers)
+
+    def barriers(self) -> list[str]:
+        """Return faults of accessibility in light, and of contrast in dark too.
+
+        What surrounds all views is judged once for the house, and so is contrast of what looks the same.
+        """
+        result = self._judge(dark=False)
+        if result is None:
             self.page.evaluate(_AXE.read_text(encoding="utf-8"))
-        quick = {"runOnly": _WCAG, "rules": {rule: {"enabled": False} for rule in (_CONTRAST, _SIZE)}}
-        violations = self.page.evaluate(_RUN, quick)
-        violations += self.page.evaluate(_RUN_ON_LOOKS, [_SIZE, []])[0]
-        violations += self._contrast()
-        self.page.emulate_media(color_scheme="dark")
-        try:
-            violations += [violation | {"id": f"dark: {violation['id']}"} for violation in self._contrast()]
-        finally:
+            result = self._judge(dark=False) or {}
+        violations = result["violations"]
+        self.house.is_frame_judged |= result["hasFrame"]
+        if result["isNew"]:
+            self.page.emulate_media(color_scheme="dark")
+            dark = self._judge(dark=True) or {}
             self.page.emulate_media(color_scheme="light")
-        messages = [
+            violations += [violation | {"id": f"dark: {violation['id']}"} for violation in dark["violations"]]
+        return [
             f"{violation['id']}: {violation['help']}: "
             + ", ".join(node["html"][:200] for node in violation["nodes"])
             for violation in violations
         ]
-        assert messages == [], "\n".join(messages)
 
-    def _contrast(self) -> list[Any]:
-        """Return violations of the contrast, of what looks like nothing that has passed on any page."""
-        violations: list[Any]
-        violations, passed = self.page.evaluate(_RUN_ON_LOOKS, [_CONTRAST, list(self.house.readable)])
-        self.house.readable.update(passed)
-        return violations
+    def _judge(self, *, dark: bool) -> dict[str, Any] | None:
+        given = {
+            "isFrameJudged": self.house.is_frame_judged,
+            "known": list(self.house.readable),
+            "rules": _WCAG,
+            "dark": dark,
+        }
+        result: dict[str, Any] | None = self.page.evaluate(script("rules", "barriers(given)"), given)
+        self.house.readable.update((result or {}).get("passed", ()))
+        return result
 
     def picture(self, name: str) -> None:
         """Write a screenshot for the documentation, if it is asked for."""

@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.console.visits import settled
 
 _COUNT = """() => {
+  if (!("clicked" in window)) addEventListener("pointerdown", () => { window.clicked += 1; }, true);
   window.clicked = 0;
-  addEventListener("pointerdown", () => { window.clicked += 1; }, true);
 }"""
 _REACHED = "element => element.tabIndex >= 0 && document.activeElement === element"
 

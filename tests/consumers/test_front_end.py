@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 import dev
 from service.features.embedded.stores import EmbeddedStores
 from tests.console.house import House
-from tests.console.test_client import Quiet, enrolled
+from tests.console.test_client import Quiet
 from tests.console.visits import new_context
 from tests.docs.blocks import blocks
 from tests.support.chromium import chromium
@@ -201,7 +201,7 @@ def steps_up(house: House, tab: Page, number: int) -> str:
     (resource,) = listed.json()["data"]["items"]
     demanded = {"assurance": "two-factors"}
     assert house.api.patch(f"/api/resource/{resource['id']}", json=demanded).status_code == 200
-    enrolled(house, "clerk")
+    house.enrol("clerk")
     view(tab, "Orders")
     delete = tab.get_by_role("button", name="Delete 2026-0017")
     delete.click()
@@ -215,7 +215,7 @@ def steps_up(house: House, tab: Page, number: int) -> str:
     other.close()
     assert house.api.delete(f"/api/user/{number}/factors").status_code == 200
     fill_in(tab, "clerk")
-    used, left, *_ = enrolled(house, "clerk")
+    _, (used, left, *_) = house.enrol("clerk")
     view(tab, "Orders")
     delete.click()
     asked.get_by_role("combobox").select_option("recovery_code")

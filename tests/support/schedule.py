@@ -13,25 +13,24 @@ SHARED: Final = "the service of tests/service"
 WORKERS: Final = "the four workers of tests/policy_publishing"
 SESSIONS: Final = "tests/sessions"
 CONSOLE: Final = "tests/console"
-BESIDE: Final = "the second browser of tests/console"
 _FOLDERS: Final = (SESSIONS, CONSOLE)
-"""Folders whose files share a running service, or a browser, but for those that a bundle names."""
+"""Folders whose files share a running service, or a browser."""
+_PAGES: Final = "access_requests directories reviews tables"
+"""Features with tests of pages, which share the browser and the service of `CONSOLE`."""
 
 _BUNDLES: Final = {
     SHARED: "admin bad_bodies behind_a_proxy docs first_request framing log repeated_requests",
     WORKERS: "fuzz raw_paths rights under_load",
-    BESIDE: "frame history home journey keyboard links many second_factors session step_up users",
 }
 TOGETHER: Final = {
     f"{bundle.rpartition(' ')[2]}/test_{name}.py": bundle
     for bundle, names in _BUNDLES.items()
     for name in names.split()
-}
+} | {f"tests/features/{name}/test_console.py": CONSOLE for name in _PAGES.split()}
 """Files that share a running service, and the name of the bundle that they are run in."""
 
 LONGEST: Final = (
     CONSOLE,
-    BESIDE,
     SESSIONS,
     SHARED,
     WORKERS,

@@ -1,7 +1,7 @@
 """Requests for roles: asked for after a refusal, decided by others, and how roles are asked for."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,9 @@ import pytest
 from playwright.sync_api import expect
 
 from service.features.embedded.stores import EmbeddedStores
+from tests.console.acts import button, headed, typed
 from tests.console.conftest import _closed, house, visit, visitor
 from tests.console.house import House
-from tests.console.test_assignments import typed
-from tests.console.test_roles import stored
-from tests.console.test_step_up import Guarded
-from tests.console.test_users import button, headed
 from tests.console.visits import Visit, new_context, settled
 
 __all__ = ["_closed", "house", "visit", "visitor"]  # fixtures
@@ -33,13 +30,6 @@ RULE: dict[str, Any] = {
 }
 LASTS = 12
 """Seconds that a role is given for: enough to work, and not long to wait for."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _ended() -> Iterator[None]:
-    """End browser and service after the last of these tests: others of the folder run event loops."""
-    yield
-    House.close()
 
 
 STATEMENTS = """\
@@ -75,9 +65,7 @@ def asked(house: House, person: str, role: str, **body: Any) -> dict[str, Any]:
 
 def ask_after_a_refusal(visit: Visit) -> None:
     """Go where one may not, and ask for the role that opens it."""
-    page = visit.page
-    visit.sign_in("quelea", "/roles")
-    headed(page, "You have no access to this page")
+    page = visit.open("/roles", "You have no access to this page", "quelea")
     button(page, "Ask for access").click()
     page.get_by_role("link", name="Ask for access: redpoll").click()
     headed(page, "Ask for the role redpoll")
@@ -148,7 +136,7 @@ def test_who_is_refused_asks_two_people_approve_the_work_is_done_and_the_role_en
     headed(page, "You have no access to this page")
 
     house.wait_for_log("operation", userName="quelea", target="role:night-shift")
-    request = house.api.get("/api/access-request/list", params={"roleCode": "redpoll"}).json()["data"]
+    request = house.send("GET", "/api/access-request/list", roleCode="redpoll")
     reader = visitor()
     reader.sign_in(address=f"/access-requests/{request['items'][0]['id']}")
     expect(reader.page.locator("h1 + .badges")).to_contain_text("Has ended")
@@ -189,7 +177,7 @@ def test_a_role_is_asked_for_by_the_keyboard_alone(visit: Visit, house: House) -
     expect(dialogs.get_by_role("button", name="Ask", exact=True)).to_be_focused()
     keys.press("Enter")
     headed(page, "munia for tanager")
-    [made] = house.api.get("/api/access-request/list", params={"roleCode": "munia"}).json()["data"]["items"]
+    [made] = house.send("GET", "/api/access-request/list", roleCode="munia")["items"]
     assert (made["duration"], made["reason"], made["userName"]) == (7200, "Inventory", "tanager")
 
 
@@ -309,7 +297,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     visit: Visit, house: House
 ) -> None:
     house.member("cardinal", "system:file:list")
-    role = stored(house, "cardinal")["id"]
+    role = house.role("cardinal")["id"]
     rule = f"/api/role/{role}/request-rule"
     page, dialogs = visit.page, visit.page.get_by_role("dialog")
     visit.sign_in(address=f"/roles/{role}")
@@ -334,7 +322,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     expect(main).to_contain_text("everyone who is signed in")
     expect(main.get_by_role("listitem").filter(has_text="2 people of")).to_contain_text(FIRST)
     visit.axe()
-    saved = house.api.get(rule).json()["data"]
+    saved = house.send("GET", rule)
     assert saved["stages"] == [{"code": FIRST, "approvals": 2}, {"code": SECOND, "approvals": 1}]
 
     button(main, "Change").click()
@@ -347,7 +335,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     expect(dialogs).to_have_count(2)  # the preview
     button(dialogs.last, "Save").click()
     expect(main).to_contain_text("2 hours")
-    assert house.api.get(rule).json()["data"]["stages"] == [{"code": SECOND, "approvals": 1}]
+    assert house.send("GET", rule)["stages"] == [{"code": SECOND, "approvals": 1}]
 
     button(main, "Turn off requests").click()
     button(dialogs, "Turn off requests").click()
@@ -365,7 +353,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     author, approver = visitor(), visitor()
     page, theirs = author.page, approver.page
     author.sign_in("siskin", "/access-requests/new?roleCode=serin")
-    recovery = Guarded(author, "siskin", house.log_in("siskin")["accessToken"]).enrol()
+    _, recovery = house.enrol("siskin")
     page.get_by_label("Reason").fill("The database is down")
     button(page, "Preview").click()
     proof = page.get_by_role("dialog", name="Confirm your identity")
@@ -418,7 +406,7 @@ def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given
 
     earlier = "UPDATE sys.access_request SET valid_from = now() - interval '1 minute' WHERE id = %s"
     house.execute(earlier, made["id"])
-    assert house.api.post("/api/jobs/access-requests/run").status_code == 200
+    house.send("POST", "/api/jobs/access-requests/run")
     expect(page.locator("h1 + .badges")).to_have_text("Waiting")
     house.wait_for_log("operation", module="access-request", target="user:sanderling")
     page.reload()
@@ -427,15 +415,15 @@ def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given
     expect(page.get_by_role("list", name="What happened")).to_contain_text("sanderling got the role")
 
 
+@pytest.mark.usefixtures("_closed")
 @pytest.mark.extended
 def test_an_approver_reads_what_the_author_holds_already_and_which_statement_would_break(
-    stores: EmbeddedStores, published_template: str, house: House, tmp_path: Path
+    stores: EmbeddedStores, published_template: str, tmp_path: Path
 ) -> None:
     stated = tmp_path / "stated.yaml"
     stated.write_text(STATEMENTS, "utf-8")
     own = House(stores, published_template, PORTCULLIS_POLICY__INVARIANTS=str(stated))
     try:
-        own.browser = house.browser
         ruled(own, "dunnock", "system:menu:create", "system:file:list", stages=STAGES[:1])
         own.member("accentor", "system:menu:delete", "system:file:list")
         own.member("nuthatch", FIRST)

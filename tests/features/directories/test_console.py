@@ -1,13 +1,11 @@
 """Directories in a browser: what each hands out, set after a preview; and the accounts that they manage."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import expect
 
+from tests.console.acts import act, button, headed
 from tests.console.conftest import _closed, house, visit, visitor
 from tests.console.house import House
-from tests.console.test_users import act, button, headed
 from tests.console.visits import Visit
 
 __all__ = ["_closed", "house", "visit", "visitor"]  # fixtures
@@ -23,19 +21,12 @@ GIVEN = (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _ended() -> Iterator[None]:
-    """End browser and service after the last of these tests: others of the folder run event loops."""
-    yield
-    House.close()
-
-
 @pytest.fixture
 def wigeon(house: House) -> int:
     """A user whom a directory is to manage, the service account ``hobby``, and the role ``merlin``."""
     house.member("merlin", "system:file:list")
     body = {"userName": "hobby", "nickName": "Feed", "kind": "service"}
-    assert house.api.post("/api/user", json=body).status_code == 201
+    house.send("POST", "/api/user", body)
     return house.member("wigeon")
 
 
@@ -77,7 +68,7 @@ def test_a_mapping_is_set_below_its_ceiling_and_what_it_no_longer_gives_ends(
     button(dialog, "Save").click()
     headed(page, "hobby")
     expect(page.get_by_role("main")).to_contain_text("No group assigns a role.")
-    assert house.api.get("/api/assignment/list?source=directory").json()["data"]["items"] == []
+    assert house.send("GET", "/api/assignment/list?source=directory")["items"] == []
 
     act(page, "Cut off")
     button(page.get_by_role("dialog"), "Cut off").click()
@@ -91,12 +82,10 @@ def test_a_mapping_is_set_below_its_ceiling_and_what_it_no_longer_gives_ends(
 @pytest.mark.extended
 def test_what_a_directory_manages_is_disabled_with_the_reason(visit: Visit, house: House) -> None:
     godwit = house.member("bar-godwit")
-    house.member("plover", "system:file:list")
+    house.member("golden-plover", "system:file:list")
     house.execute(MANAGED, f"id-{godwit}", godwit)
-    house.execute(GIVEN.replace("merlin", "plover"), godwit)
-    page = visit.page
-    visit.sign_in(address=f"/users/{godwit}")
-    headed(page, "bar-godwit")
+    house.execute(GIVEN.replace("merlin", "golden-plover"), godwit)
+    page = visit.open(f"/users/{godwit}", "bar-godwit")
     expect(page.locator(".note")).to_contain_text("The directory hobby manages this account")
     page.locator("summary", has_text="More actions").click()
     for name in ("Disable", "Delete"):
@@ -108,9 +97,9 @@ def test_what_a_directory_manages_is_disabled_with_the_reason(visit: Visit, hous
     visit.axe()
 
     page.get_by_role("link", name="Roles", exact=True).last.click()
-    ending = page.get_by_role("row", name="plover")
+    ending = page.get_by_role("row", name="golden-plover")
     expect(ending.first).to_contain_text("hobby")
-    expect(button(page, "End now: plover")).to_be_disabled()
+    expect(button(page, "End now: golden-plover")).to_be_disabled()
     visit.go(f"/users/{godwit}/edit")
     headed(page, "Edit bar-godwit")
     expect(page.get_by_label("Email")).to_have_attribute("readonly", "")

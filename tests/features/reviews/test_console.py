@@ -12,20 +12,12 @@ from zipfile import ZipFile
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.console.acts import button, headed, says
 from tests.console.conftest import _closed, house, visit, visitor
 from tests.console.house import House
-from tests.console.test_roles import stored
-from tests.console.test_users import button, headed
 from tests.console.visits import Visit, settled
 
 __all__ = ["_closed", "house", "visit", "visitor"]  # fixtures
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _ended() -> Iterator[None]:
-    """End browser and service after the last of these tests: others of the folder run event loops."""
-    yield
-    House.close()
 
 
 DECIDES = ("system:review:list", "system:review:decide")
@@ -97,8 +89,7 @@ def begin_from_the_form(visit: Visit, role: str) -> None:
     page.get_by_label("Reviewers", exact=True).fill("woodlark")
     visit.axe()
     button(page, "Preview").click()
-    expect(dialogs).to_contain_text("It covers 3 assignments in their current state.")
-    expect(dialogs).to_contain_text("Each of them has an eligible reviewer.")
+    says(dialogs, "It covers 3 assignments in their current state.", "Each of them has an eligible reviewer.")
     visit.axe()
     button(dialogs, "Start").click()
     headed(page, "Access of the fourth quarter")
@@ -116,8 +107,7 @@ def decide_the_group_and_an_exception(reviewer: Visit) -> None:
     page.get_by_role("table").get_by_role("link", name="Access of the fourth quarter").click()
     page.get_by_role("link", name="For you (3)").click()
     group = group_of(page, "rookery")
-    expect(group).to_contain_text("3 of 3 opened")
-    expect(group).to_contain_text("rook-a keeps the files")
+    says(group, "3 of 3 opened", "rook-a keeps the files")
     group.get_by_role("checkbox", name="Decide about rook-b with the group").uncheck()
     expect(group).to_contain_text("3 of 3 opened, 1 excluded")
     reviewer.axe()
@@ -132,8 +122,7 @@ def decide_the_group_and_an_exception(reviewer: Visit) -> None:
     expect(page.get_by_text("Decided about 2 assignments: revoke.")).to_be_visible()
     expect(entry).to_have_accessible_name("Reviews 1 waiting for you")
     button(group, "Details: rookery of rook-b").click()
-    expect(dialogs).to_contain_text("system:file:list")
-    expect(dialogs).to_contain_text("No invariant of the policy concerns it.")
+    says(dialogs, "system:file:list", "No invariant of the policy concerns it.")
     reviewer.axe()
     button(dialogs, "Keep: rook-b").click()
     dialogs.get_by_label("Reason").fill("Still keeps them")
@@ -311,8 +300,8 @@ def test_a_role_whose_permissions_nobody_needs_becomes_smaller_after_its_dry_run
             page.get_by_text("The unused permissions were removed from the role firecrest.")
         ).to_be_visible()
         expect(row).to_have_count(0)
-        role = stored(house, "firecrest")["id"]
-        given = house.api.get(f"/api/role/{role}/permissions").json()["data"]
+        role = house.role("firecrest")["id"]
+        given = house.send("GET", f"/api/role/{role}/permissions")
         assert given["permissions"] == ["system:role:list"]
 
 
@@ -336,7 +325,7 @@ def test_a_revision_is_signed_off_and_what_changed_since_stands_in_one_place(
     house.member("bittern", "*")  # revisions are the administrator's
     visit.sign_in("bittern", "/policy/changes")
     expect(page.get_by_role("main")).to_contain_text("You have not signed off a revision yet")
-    newest = house.api.get("/api/policy/revisions", params={"size": 1}).json()["data"]["items"][0]["revision"]
+    newest = house.send("GET", "/api/policy/revisions", size=1)["items"][0]["revision"]
     visit.go(f"/policy/revisions/{newest}")
     button(page, "Sign off").click()
     dialogs.get_by_label("Title").fill("Reviewed before the winter")
@@ -348,7 +337,7 @@ def test_a_revision_is_signed_off_and_what_changed_since_stands_in_one_place(
 
     held_by(house, "turnstone", "thrush")
     song = {"method": "GET", "path": "/sung", "resourceName": "Song", "resourceCode": "sung"}
-    assert house.api.post("/api/resource", json=song).status_code == 201
+    house.send("POST", "/api/resource", song)
     page.get_by_role("link", name="Revisions", exact=True).first.click()
     headed(page, "Revisions")
     expect(page.get_by_role("row").filter(has_text="Reviewed before the winter").last).to_be_visible()

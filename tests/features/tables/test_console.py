@@ -1,24 +1,16 @@
 """Imports of users and roles in the console: the template, the faults by row, and what is saved."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.console.acts import button, headed, says
 from tests.console.conftest import _closed, house, visit, visitor
 from tests.console.house import House
-from tests.console.test_users import button, headed, stored
 from tests.console.visits import Visit
 
 __all__ = ["_closed", "house", "visit", "visitor"]  # fixtures
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _ended() -> Iterator[None]:
-    """End browser and service after the last of these tests: others of the folder run event loops."""
-    yield
-    House.close()
 
 
 @pytest.mark.extended
@@ -26,9 +18,7 @@ def _ended() -> Iterator[None]:
 def test_a_template_is_a_table_that_can_be_imported(
     visit: Visit, tmp_path: Path, kind: str, name: str
 ) -> None:
-    page = visit.page
-    visit.sign_in(address=f"/{kind}/import")
-    headed(page, f"Import {kind}")
+    page = visit.open(f"/{kind}/import", f"Import {kind}")
     with page.expect_download() as download:
         button(page, "Download a template").click()
     file = tmp_path / download.value.suggested_filename
@@ -51,19 +41,18 @@ def test_the_faults_of_a_table_are_shown_by_row_before_it_is_saved(visit: Visit,
     choose("userName,nickName,roles\nruff,Ruff,auditor\nreeve,,nobody\n")
     expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
     faults = page.get_by_role("table").get_by_role("row")
-    expect(faults.nth(1)).to_contain_text("2")
-    expect(faults.nth(1)).to_contain_text("nickName")
+    says(faults.nth(1), "2", "nickName")
     expect(page.locator(".request")).to_contain_text("422 ")
     visit.axe()
     visit.picture("import")
 
     choose("userName,nickName,roles\nruff,Ruff,auditor\nreeve,Reeve,\n")
     expect(page.get_by_text("2 to create")).to_be_visible()
-    assert house.api.get("/api/user/list?userName=ruff").json()["data"]["total"] == 0
+    assert house.send("GET", "/api/user/list?userName=ruff")["total"] == 0
     visit.axe()
     button(page, "Save 2 rows").click()
     headed(page, "Users")
-    assert [role["roleCode"] for role in stored(house, "ruff")["roles"]] == ["auditor"]
+    assert [role["roleCode"] for role in house.user("ruff")["roles"]] == ["auditor"]
     button(page, "Export").click()
     with page.expect_download() as download:
         button(page.get_by_role("dialog"), "JSON Lines").click()

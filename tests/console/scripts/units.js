@@ -1,0 +1,143 @@
+// Parts of the console, tried in a page that is signed in, all in one evaluation: `test_units.py` has what they return.
+
+/** Load a module of the console by its path. */
+function load(path) {
+  return import(new URL(path, document.querySelector("script[type=module]").src));
+}
+
+/** Return a list of rows before and after a change: their order, what was typed, the selection, and which rows stay. */
+async function keyedRows() {
+  const { keyed, h } = await load("core/dom.js");
+  const list = h("ul");
+  document.querySelector("main").append(list);
+  const show = (...items) =>
+    keyed(
+      list,
+      items,
+      ({ id }) => id,
+      ({ text }) => h("li", null, h("input", { "aria-label": text })),
+    );
+  show({ id: 1, text: "a" }, { id: 2, text: "b" }, { id: 3, text: "c" });
+  const [first, second, third] = list.children;
+  const field = second.firstChild;
+  field.value = "typed";
+  field.focus();
+  field.setSelectionRange(1, 3);
+  show({ id: 4, text: "d" }, { id: 2, text: "b" }, { id: 3, text: "c", version: 2 }, { id: 1, text: "a" });
+  const order = [...list.children].map((row) => row.firstChild.getAttribute("aria-label")).join("");
+  const kept = [document.activeElement === field, list.contains(first), list.contains(third)];
+  const result = [order, field.value, field.selectionStart, field.selectionEnd, ...kept];
+  list.remove();
+  return result;
+}
+
+/** Search in a tree of a thousand leaves; return how many rows are shown, and what is said about them. */
+async function searchedTree() {
+  const { tree, searching } = await load("parts/tree.js");
+  const below = Array.from({ length: 1000 }, (_, id) => ({ id: id + 1, title: `Leaf ${id + 1}`, below: [] }));
+  const shown = tree({
+    name: "All",
+    roots: [{ id: 0, title: "Root", below }],
+    open: new Set(),
+    children: (node) => node.below,
+    label: ({ title }) => title,
+  });
+  const search = searching(shown, "Search", ({ title }, text) => title.toLowerCase().includes(text));
+  const field = search.querySelector("input");
+  return ["leaf", "leaf 99", "none"].map((text) => {
+    field.value = text;
+    field.dispatchEvent(new Event("input"));
+    return [shown.querySelectorAll("[role=treeitem]").length, search.textContent];
+  });
+}
+
+/** Show what two roles gain; return whether the requests are counted, and the lists before and after they unfold. */
+async function listedGains() {
+  const { side } = await load("parts/preview.js");
+  const access = Array.from({ length: 1000 }, (_, id) => `GET /thing/${id}`);
+  const roles = [
+    { roleCode: "first", users: 3, access },
+    { roleCode: "second", users: 1, access: [], total: 7 },
+  ];
+  const shown = side("Gain access", roles, "good");
+  const lists = () =>
+    [...shown.querySelectorAll("details")].map((list) => [
+      list.querySelectorAll("li").length,
+      list.querySelector("p")?.textContent ?? null,
+    ]);
+  const folded = lists();
+  document.body.append(shown);
+  for (const list of shown.querySelectorAll("details")) {
+    list.open = true;
+    await new Promise((resolve) => {
+      list.addEventListener("toggle", resolve, { once: true });
+    });
+  }
+  const result = [shown.textContent.includes("1,000 endpoints"), folded, lists()];
+  shown.remove();
+  return result;
+}
+
+/**
+ * Leave a view, make its list only then, as after a slow request, and type in a filter of it; return what the list has
+ * asked for, and the address.
+ */
+async function lateList() {
+  const { page } = await load("core/router.js");
+  const { listing } = await load("parts/table.js");
+  const left = page();
+  location.hash = "/users?userName=of-another-view";
+  while (page() === left) await new Promise((resolve) => setTimeout(resolve, 5));
+  const asked = [];
+  const shown = listing(left, {
+    caption: "Late",
+    columns: [{ title: "Name", cell: (user) => user }],
+    filters: [{ name: "userName", label: "Name" }],
+    load: async (query) => {
+      asked.push(query.userName);
+      return { items: [], total: 0 };
+    },
+  });
+  const field = shown.querySelector("input");
+  field.value = "typed";
+  field.dispatchEvent(new Event("change"));
+  await new Promise((resolve) => setTimeout(resolve));
+  return [asked[0], location.hash];
+}
+
+/** Return for each pair of a held code and another whether the first covers the second. */
+async function coveredCodes(pairs) {
+  const { covers } = await load("parts/codes.js");
+  return pairs.map(([held, code]) => covers(held, code));
+}
+
+/** Return for each list of held codes and another code whether they grant it. */
+async function grantedCodes(cases) {
+  const { grants } = await load("client/portcullis.js");
+  return cases.map(([held, code]) => grants(held, code));
+}
+
+/** Return the operations of OpenAPI documents, and those that can't be registered. */
+async function readDocuments(documents) {
+  const { operationsOf } = await load("parts/openapi.js");
+  return documents.map((document) => {
+    const { operations, unusable } = operationsOf(document, "orders", null);
+    return [
+      operations.map(({ method, path, resourceName, resourceCode }) => [method, path, resourceName, resourceCode]),
+      unusable.map(({ operation }) => operation),
+    ];
+  });
+}
+
+/** Run all of them; return their results by name. */
+async function units({ pairs, cases, documents }) {
+  return {
+    coveredCodes: await coveredCodes(pairs),
+    grantedCodes: await grantedCodes(cases),
+    readDocuments: await readDocuments(documents),
+    keyedRows: await keyedRows(),
+    searchedTree: await searchedTree(),
+    listedGains: await listedGains(),
+    lateList: await lateList(),
+  };
+}
