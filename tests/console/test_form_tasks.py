@@ -10,6 +10,7 @@ from tests.console.visits import Visit
 from tests.console.walks import Walk
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
+KEYBOARD = pytest.param(True, marks=pytest.mark.extended)
 TABLE = """userName,nickName,status,gender,kind
 {0}-one,One,disabled,female,person
 {0}-two,Two,disabled,femal,person
@@ -18,7 +19,7 @@ TABLE = """userName,nickName,status,gender,kind
 """
 
 
-@pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keyboard"])
+@pytest.mark.parametrize("keys", [False, KEYBOARD], ids=["mouse", "keyboard"])
 @pytest.mark.feature("tables")
 @pytest.mark.feature("policy_history")
 def test_tasks_of_forms_take_few_clicks(visit: Visit, house: House, tmp_path: Path, keys: bool) -> None:
@@ -110,7 +111,7 @@ def _restore(walk: Walk, house: House, name: str) -> None:
     walk.took(3)
 
 
-@pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keyboard"])
+@pytest.mark.parametrize("keys", [False, KEYBOARD], ids=["mouse", "keyboard"])
 @pytest.mark.feature("second_factors")
 def test_a_second_factor_and_a_sign_in_take_few_clicks(visit: Visit, house: House, keys: bool) -> None:
     name = "armadillo-keys" if keys else "armadillo"
