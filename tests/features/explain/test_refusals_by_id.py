@@ -10,8 +10,8 @@ import pytest
 
 from service.__main__ import main
 from service.features.embedded.stores import EmbeddedStores
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, denial_log, inside_published
+from tests.support.inside import Inside, denial_log
+from tests.support.inside_fixtures import inside_own
 from tests.support.members import Member, member
 from tests.web.driver import Answer
 
@@ -28,9 +28,8 @@ async def logged(
     """A service, and the file of its decision log."""
     path = tmp_path_factory.mktemp("log") / "decisions.jsonl"
     chosen = denial_log(path)
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **chosen) as running:
-            yield running, path
+    async with inside_own(stores, published_template, **chosen) as running:
+        yield running, path
 
 
 async def known(inside: Inside, refused: Answer | str) -> Any:
