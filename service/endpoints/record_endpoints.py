@@ -252,4 +252,4 @@ def require_shown(context: RequestContext, live: LivePolicy, service: str) -> No
     context.policy = context.policy or live.current
     decision = context.decide(SERVICE, f"{service} list")
     if not decision.allowed:
-        raise PermissionDenied(f"You may not see the resources of {service}", decision)
+        raise PermissionDenied(f"You are not allowed to see the resources of {service}", decision)

@@ -182,7 +182,7 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
     expect(page.locator(".impact")).to_contain_text("GET /api/role/list")
     page.get_by_label("Without").fill("no:such")
     button(page, "Ask").click()
-    expect(page.get_by_text("The role does not give no:such")).to_be_visible()
+    expect(page.get_by_text("The role does not have no:such")).to_be_visible()
 
     page.get_by_label("Simulated change").select_option("The permissions of a resource")
     page.get_by_label("Resource", exact=True).fill("GET /api/role/{id}")  # not registered yet
@@ -289,4 +289,4 @@ def test_a_question_in_an_address_is_text_and_never_markup(visit: Visit) -> None
     expect(page.get_by_label("User name")).to_have_value(UNSAFE)
     expect(page.locator(".fault:not(:empty)").first).to_be_visible()
     visit.go(f"/policy/explain?permission={quote('a:<i>')}")
-    expect(page.get_by_text("This is no permission code")).to_be_visible()
+    expect(page.get_by_text("This is not a permission code")).to_be_visible()

@@ -228,7 +228,7 @@ async def test_what_no_log_has_is_told_so(shared: Inside) -> None:
 
     status, problem = await asked(f"r{newest}-{own}-000000000000")
     assert (status, problem["code"]) == (404, "not_found")
-    assert "can't be found by their id alone" in problem["detail"]
+    assert "can't be found by id" in problem["detail"]
     assert "policy explain USER METHOD PATH" in problem["detail"]
     assert (await asked(f"r{newest}-00000000-000000000000"))[0] == 409
     assert (await asked(f"r{newest + 9}-{own}-000000000000"))[0] == 422
@@ -245,7 +245,7 @@ async def test_a_refusal_of_a_deleted_user_is_told_so(shared: Inside) -> None:
     answer = await shared.ask("POST", EXPLAIN, {"decisionId": refused.json["decisionId"]})
     assert (answer.status, answer.json["detail"]) == (
         404,
-        "The refusal is in the operation log, but its user has been deleted since",
+        "The operation log has the refusal, but its user has been deleted",
     )
 
 
