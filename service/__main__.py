@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         dest="migrate",
         action="store_const",
         const="false",
-        help="leave the schema as it is, and refuse to run on one that is too old",
+        help="do not migrate the schema; refuse to start on an outdated one",
     )
     commands.add_parser("settings", help="print the table of settings")
 

@@ -165,7 +165,7 @@ class AccountDisabled(Refusal):
 class LinkInvalid(Refusal):
     """The token of a link to an account is unknown, expired, used or overtaken: one answer for all."""
 
-    status, code, title = 403, "link_invalid", "The link is not valid, or not any more"
+    status, code, title = 403, "link_invalid", "The link is not valid or has expired"
 
 
 class InitialPasswordExpired(Refusal):
@@ -223,7 +223,7 @@ class InsufficientAuthentication(_Challenge):
     what would do (RFC 9470 §3), and ``methods`` by which of the caller's own methods it can be got.
     """
 
-    code, title = "insufficient_user_authentication", "A stronger or more recent authentication is needed"
+    code, title = "insufficient_user_authentication", "Stronger or more recent authentication is required"
     challenge = 'Bearer error="insufficient_user_authentication"'
 
     def __init__(self, decision: Decided, needs: Challenge, user: Caller | None = None) -> None:
@@ -255,7 +255,7 @@ def too_weak(decision: Decided, user: Caller | None = None) -> InsufficientAuthe
         why = "The own address changes with the current password: PUT /api/user/profile with currentPassword"
         return PermissionDenied(why, decision, field="currentPassword")
     if needs is None:
-        return PermissionDenied("Only somebody who has authenticated in another way may do this", decision)
+        return PermissionDenied("This requires another authentication method", decision)
     return InsufficientAuthentication(decision, needs, user)
 
 
@@ -271,7 +271,7 @@ class ProxyRefused(Refusal):
     Where the enforcer denied, ``layer`` and ``decisionId`` say so.
     """
 
-    status, code, title = 403, "proxy_refused", "The proxy could not prove itself"
+    status, code, title = 403, "proxy_refused", "The proxy is not authenticated"
 
     def __init__(self, detail: str, decision: Decided | None = None) -> None:
         super().__init__(detail)
@@ -283,13 +283,13 @@ class ProxyRefused(Refusal):
 class NotFound(Refusal):
     """No such record or path exists, or the caller may not know that it does."""
 
-    status, code, title = 404, "not_found", "There is nothing here"
+    status, code, title = 404, "not_found", "Not found"
 
 
 class MethodNotAllowed(Refusal):
     """The path does not take this method; ``Allow`` lists the methods that it takes (RFC 9110 §15.5.6)."""
 
-    status, code, title = 405, "method_not_allowed", "The method is not allowed here"
+    status, code, title = 405, "method_not_allowed", "The method is not allowed"
 
     def __init__(self, allowed: Sequence[str]) -> None:
         super().__init__(headers={"Allow": ", ".join(sorted(allowed))})
@@ -331,7 +331,7 @@ class Conflict(Refusal):
     enforcer, and is ``PermissionDenied``.
     """
 
-    status, code, title = 409, "conflict", "The request conflicts with what is stored"
+    status, code, title = 409, "conflict", "The request conflicts with the stored data"
 
     def __init__(self, detail: str | None = None, *, rule: ConflictRule | None = None, **extra: Any) -> None:
         """``rule`` is the rule of this service that stands against it; None for one of an extension."""
@@ -354,7 +354,7 @@ class ActOnOneself(Conflict):
 class MailNotConfigured(Refusal):
     """What was asked for needs mail, and the installation sends none."""
 
-    status, code, title = 409, "mail_not_configured", "This installation sends no mail"
+    status, code, title = 409, "mail_not_configured", "This installation does not send mail"
 
 
 class RevisionUnknown(Refusal):
@@ -366,13 +366,17 @@ class RevisionUnknown(Refusal):
 class RevisionUntrusted(Refusal):
     """A past policy revision, or what is kept of its lines, is not as it was published."""
 
-    status, code, title = 409, "revision_untrusted", "The policy revision is not as it was published"
+    status, code, title = (
+        409,
+        "revision_untrusted",
+        ("The policy revision differs from its published version"),
+    )
 
 
 class RequestUnderWay(Refusal):
     """Another request with the same ``Idempotency-Key`` has not ended yet."""
 
-    status, code, title = 409, "request_under_way", "The same request is under way"
+    status, code, title = 409, "request_under_way", "The same request is in progress"
 
     def __init__(self) -> None:
         super().__init__(headers={"Retry-After": "1"})
@@ -399,7 +403,7 @@ class QuotaExceeded(Refusal):
 class RangeNotSatisfiable(Refusal):
     """The range begins after the end of the file; ``Content-Range`` gives its length (RFC 9110 §15.5.17)."""
 
-    status, code, title = 416, "range_not_satisfiable", "The file has no such range"
+    status, code, title = 416, "range_not_satisfiable", "The requested range is outside the file"
 
     def __init__(self, size: int) -> None:
         super().__init__(f"The file has {size} bytes", headers={"Content-Range": f"bytes */{size}"})
@@ -461,7 +465,7 @@ class RowsRefused(ValidationFailed):
 
     def __init__(self, faults: Sequence[RowFault]) -> None:
         first = [fault.as_member(self.MOST) for fault in faults[: self.MOST]]
-        detail = "Nothing was saved: some rows can't be"
+        detail = "Nothing was saved, because some rows have errors"
         Refusal.__init__(self, detail, errors=first, errorCount=len(faults))
         denials = (fault.denial for fault in faults if fault.denial is not None)
         self.denial = next(denials, None)
@@ -505,7 +509,7 @@ class NotImplementedHere(Refusal):
 class Unavailable(Refusal):
     """A store is out of reach: the request is neither allowed nor answered 401."""
 
-    status, code, title = 503, "unavailable", "A store that this needs is out of reach"
+    status, code, title = 503, "unavailable", "A required store is unavailable"
 
     def __init__(self, detail: str | None = None, *, retry_after: int = 1) -> None:
         super().__init__(detail, headers={"Retry-After": str(retry_after)})

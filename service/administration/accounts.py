@@ -182,11 +182,11 @@ class Accounts:
         if kind == "service":
             for name, given in (("password", new.password is not None), ("invite", new.invited)):
                 if given:
-                    raise ValidationFailed((name, "is not for service accounts, which have API keys"))
+                    raise ValidationFailed((name, "cannot be set for service accounts, which use API keys"))
             return None
         if new.invited:
             if new.password is not None:
-                raise ValidationFailed(("password", "is set by the person who is invited"))
+                raise ValidationFailed(("password", "cannot be set: the invited person sets it"))
             return None
         if new.password is None:
             raise ValidationFailed(("password", "The field is required"))

@@ -181,7 +181,7 @@ class DelegationCheck:
         self,
         connection: Connection,
         role_ids: Iterable[int],
-        why: str = "The role gives permissions that you do not hold",
+        why: str = "The role has permissions that you do not hold",
         *,
         until: datetime | None = None,
     ) -> set[str]:
@@ -202,7 +202,7 @@ class DelegationCheck:
         PermissionDenied else. ``until`` is as for ``require_roles``.
         """
         codes = await role_rights.codes_of_menus(connection, menu_ids)
-        await self.require(codes, "Among the Buttons are permissions that you do not hold", until=until)
+        await self.require(codes, "The Buttons include permissions that you do not hold", until=until)
 
     def require_service(self, action: str, service: str) -> None:
         """Check that the caller may do ``action``, one of ``ACTIONS``, with resources of ``service``.
@@ -210,7 +210,7 @@ class DelegationCheck:
         PermissionDenied else. A service that the change itself registers is asked of the candidate.
         """
         name = f"{service} {action}"
-        why = f"You may not administer the resources of {service} in this way"
+        why = f"You are not allowed to administer resources of {service} in this way"
         if self._change is None or self._policy.rules.codes(SERVICE, name):
             self.require_object(self._policy, SERVICE, name, why)
         else:
@@ -232,7 +232,9 @@ class DelegationCheck:
             for held in self._held:
                 decision = self._policy.judge(layer, name, held)
                 if not decision.allowed:
-                    raise PermissionDenied(f"It includes {method} {path}, which you may not send", decision)
+                    raise PermissionDenied(
+                        f"It includes {method} {path}, which you are not allowed to send", decision
+                    )
         if self._origin is not None:
             satisfied = self._origin.satisfied
             _require_assurance(self._policy.judge_assurance(registered, f"{method} {template}", satisfied))
@@ -469,12 +471,14 @@ def _require_assurance(decision: Decision) -> None:
 def require_foreign(policy: Policy, field: str, service: str) -> None:
     """Check that no permission code of ``policy`` itself begins with ``service``; ValidationFailed else."""
     if service in policy.own_beginnings:
-        raise ValidationFailed((field, "is the beginning of permission codes of Portcullis itself"))
+        raise ValidationFailed((field, "is the prefix of Portcullis's own permission codes"))
 
 
 def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
     if denials:
-        message = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
+        message = (
+            f"{why}; {'any one' if needed == 'any' else 'all'} of the required permissions would be needed"
+        )
         raise PermissionDenied(message, denials[0], required=[each.object for each in denials], needed=needed)
 
 

@@ -72,9 +72,9 @@ class Leaving:
 
 BEFORE_ACCOUNT_EDIT: Final[Event[[Connection, int, str | None]]] = Event(
     "before-account-edit",
-    when="Before a name, the address, the number or the status of an account is changed, its password is set "
-    "or reset by somebody else, it is invited, handed over or deleted",
-    within="The transaction of the change, which holds the lock of rights",
+    when="Before another person changes the name, address, phone number or status of an account, sets or "
+    "resets its password, invites it, hands it over or deletes it",
+    within="The transaction of the change, which holds the rights lock",
     locks="Nothing: a listener only reads",
     raises="`Conflict`: nothing is saved",
 )
@@ -82,9 +82,9 @@ BEFORE_ACCOUNT_EDIT: Final[Event[[Connection, int, str | None]]] = Event(
 
 BEFORE_ROLES_TAKEN: Final[Event[[Connection, int, list[int]]]] = Event(
     "before-roles-taken",
-    when="Before somebody takes roles from a user, changes when an assignment by a directory begins or ends, "
-    "or decides so in a review",
-    within="The transaction of the change, which holds the lock of rights",
+    when="Before roles of a user are revoked, or the period of an assignment by a directory is changed, "
+    "also by a review decision",
+    within="The transaction of the change, which holds the rights lock",
     locks="Nothing: a listener only reads",
     raises="`Conflict`: nothing is saved",
 )
@@ -92,28 +92,27 @@ BEFORE_ROLES_TAKEN: Final[Event[[Connection, int, list[int]]]] = Event(
 
 CHANGE_BEGINS: Final[Event[[Connection, RightsChange]]] = Event(
     "change-begins",
-    when="Before a caller edits rights or the policy, once it is known what the caller may grant",
-    within="The transaction of the change, which holds the lock of rights, and that of the policy before it "
-    "where it publishes",
-    locks="Nothing: a listener only reads. A watch may write rows of its feature once the edits are made",
+    when="Before a caller edits rights or the policy, after the caller's grantable permissions are computed",
+    within="The transaction of the change, which holds the rights lock, and the policy lock if it publishes",
+    locks="Nothing: a listener only reads. A watch can write rows of its feature after the edits",
     raises="Nothing",
 )
 """Receives the change. Edits of the operator, and edits caused by a sign-in, do not publish it."""
 
 ROLE_CHANGES: Final[Event[[Connection, RoleChange]]] = Event(
     "role-changes",
-    when="Before the rule by which a role is asked for is stored or deleted; before a role is deleted, or "
-    "one with a rule is enabled or disabled",
-    within="The transaction of the change, which holds the locks of the policy and of rights",
+    when="Before a request rule is stored or deleted; before a role is deleted; before a role with a "
+    "request rule is enabled or disabled",
+    within="The transaction of the change, which holds the policy lock and the rights lock",
     locks="Rows of its feature",
-    raises="`Conflict`, where its `approvers` change: nothing is saved",
+    raises="`Conflict` if its `approvers` change: nothing is saved",
 )
 """Receives the change. For a role without a rule, which has no lines, only the lock of rights is held."""
 
 ACCOUNT_LEAVES: Final[Event[[Connection, Leaving]]] = Event(
     "account-leaves",
-    when="Before a directory disables a user; the triggers below see everybody else who does",
-    within="The transaction of the change, which holds the lock of rights",
+    when="Before a directory disables a user; the triggers below handle all other cases",
+    within="The transaction of the change, which holds the rights lock",
     locks="Rows of its feature",
     raises="Nothing",
 )
@@ -135,7 +134,7 @@ class Trigger:
     locks: str = "Rows of requests"
 
 
-_REQUESTS_END: Final = "Requests end that the user has made"
+_REQUESTS_END: Final = "Requests of the user are closed"
 
 TRIGGERS: Final = (
     Trigger("end_requests_of_author", "user", "After a user is disabled", _REQUESTS_END),
@@ -144,8 +143,8 @@ TRIGGERS: Final = (
     Trigger(
         "note_edit",
         "user_role",
-        "Before times or reason of an assignment change",
-        "The time of the edit is stored, by which reviews know that an item was edited",
+        "Before the period or reason of an assignment changes",
+        "The time of the edit is stored; reviews use it to detect edited items",
         locks="Nothing",
     ),
 )

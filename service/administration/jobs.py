@@ -29,7 +29,7 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
         await upkeep.report_heads()
         if not done:
             return "another process maintains the partitions of the logs"
-        return "the partitions of the logs are as they should be"
+        return "the partitions of the logs are up to date"
 
     async def seal_all_anew(database: Database) -> str:
         keys = FactorKeys.of(settings.auth)
@@ -40,15 +40,15 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
     trunk = (
         Job(
             "log-maintenance",
-            "Make and drop months of the logs, and report their heads",
+            "Create and drop monthly partitions of the logs, and report their heads",
             maintain_logs,
             _HOUR,
         ),
-        Job("old-uses", "Delete the use of permissions after 25 months", forget_uses, _DAY),
-        Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
+        Job("old-uses", "Delete recorded use of permissions after 25 months", forget_uses, _DAY),
+        Job("expired-bans", "Delete expired bans", forget_bans, _DAY),
         Job(
             "factor-keys",
-            "Encrypt secrets of second factors and links of mails anew after `auth.factor_key` was replaced",
+            "Re-encrypt secrets of second factors and links in mails after a rotation of `auth.factor_key`",
             seal_all_anew,
             _HOUR,
         ),

@@ -30,10 +30,10 @@ async def keeping(
 
     async def require() -> None:
         if before and not await role_rights.has_administrator(connection):
-            why = "This would leave no enabled user who may do everything"
+            why = "This would leave no enabled user with all permissions"
             raise Conflict(why, rule="last_administrator")
         if able and not await role_rights.has_administrator(connection, acr):
-            why = "This would leave no enabled administrator with the second factor that is demanded"
+            why = "This would leave no enabled administrator with the required second factor"
             raise Conflict(f"{why} of them", rule="last_administrator")
 
     if change is None:

@@ -39,7 +39,7 @@ class Holding(NamedTuple):
             for code in denied
             if policy.judge(GRANT, code, HeldCodes([held])).allowed
         ]
-        return f"; you hold what is missing only until {rfc3339(min(ending))}" if ending else ""
+        return f"; you hold the missing permissions only until {rfc3339(min(ending))}" if ending else ""
 
 
 def lasting(held: HeldCodes, ends: Mapping[str, datetime], end: datetime) -> HeldCodes:

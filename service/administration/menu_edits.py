@@ -119,7 +119,7 @@ Known = Mapping[int, Menu]
 _PAGE: Final = ("path", "component", "hidden", "keep_alive", "redirect", "link", "badge", "meta")
 """The fields of ``MenuValues`` that say what a page is, and how it is shown: no Button has them."""
 
-_NOT_HELD: Final = "The Button carries a permission that you do not hold"
+_NOT_HELD: Final = "The Button has a permission that you do not hold"
 
 
 async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Menu:
@@ -154,7 +154,7 @@ async def update(
     check_values(MenuValues, changed)
     before = await _for_change(unit, menu_id, match)
     if menu_type not in (None, before.menu_type):
-        raise ValidationFailed(("menuType", "The type of a menu can't change"))
+        raise ValidationFailed(("menuType", "The type of a menu can't be changed"))
     values = merged(MenuValues, before, changed)
     _check_type(before.menu_type, values)
     await _require(unit, values.auth_mark)
@@ -205,11 +205,15 @@ def _check_type(menu_type: MenuType, values: MenuValues) -> None:
     faults = []
     if menu_type == "Menu":
         if values.auth_mark is not None:
-            faults.append(("authMark", "Only a Button carries a permission code"))
+            faults.append(("authMark", "Only a Button has a permission code"))
     else:
         if values.auth_mark is None:
-            faults.append(("authMark", "A Button carries a permission code"))
-        faults += [(camel(name), "A Button can't be navigated to") for name in _PAGE if getattr(values, name)]
+            faults.append(("authMark", "A Button must have a permission code"))
+        faults += [
+            (camel(name), "A Button can't have a path or other navigation values")
+            for name in _PAGE
+            if getattr(values, name)
+        ]
     if faults:
         raise ValidationFailed(*faults)
 
@@ -263,6 +267,6 @@ def _in_use(uses: menus.Uses) -> Conflict:
         "resources": uses.resources,
         "resourceCount": uses.resource_count,
     }
-    kinds = {"childCount": "menus below it", "roleCount": "roles", "resourceCount": "resources"}
+    kinds = {"childCount": "child menus", "roleCount": "roles", "resourceCount": "resources"}
     by = ", ".join(f"{details[count]} {kind}" for count, kind in kinds.items() if details[count])
     return Conflict(f"The menu is in use: {by}", rule="in_use", **details)

@@ -12,14 +12,14 @@ from service.records.published.policy_workers import LINE_ENDS, WINDOWS, PolicyW
 Knows = Callable[[PolicyWorker], bool]
 
 _WITHOUT: Final[dict[str, tuple[Knows, str]]] = {
-    ASSURANCE: (lambda worker: ASSURANCE in worker.layers, "that asks for no demand on authentication"),
-    REQUEST: (lambda worker: REQUEST in worker.layers, "that knows no requests for access"),
-    REVIEW: (lambda worker: REVIEW in worker.layers, "that knows no reviews"),
+    ASSURANCE: (lambda worker: ASSURANCE in worker.layers, "that does not support authentication demands"),
+    REQUEST: (lambda worker: REQUEST in worker.layers, "that does not support access requests"),
+    REVIEW: (lambda worker: REVIEW in worker.layers, "that does not support reviews"),
     WINDOWS: (
         lambda worker: WINDOWS in worker.knows,
-        "that knows no assignments with a beginning or an end",
+        "that does not support assignments with a start or an end",
     ),
-    LINE_ENDS: (lambda worker: LINE_ENDS in worker.knows, "for which no public access ends"),
+    LINE_ENDS: (lambda worker: LINE_ENDS in worker.knows, "that does not support an end of public access"),
 }
 """Forms that older versions lack: a test of a worker, and a description of a worker without the form."""
 
@@ -33,6 +33,6 @@ async def require_known(connection: Connection, form: str) -> None:
     for worker in await policy_workers.present(connection):
         if not knows(worker):
             raise Conflict(
-                f"{worker.worker} is of a version {kind}: change all nodes to a later one first",
+                f"{worker.worker} runs a version {kind}: upgrade all nodes first",
                 rule="older_nodes",
             )

@@ -6,5 +6,5 @@ from service.kernel.value_rules import REASON
 
 def require_reason(reason: str) -> None:
     """Check that ``reason`` has text, in visible characters only; ValidationFailed else."""
-    if fault := REASON(reason) or (None if reason.strip() else "must say why"):
+    if fault := REASON(reason) or (None if reason.strip() else "must state a reason"):
         raise ValidationFailed(("reason", fault))

@@ -29,7 +29,7 @@ async def read(connection: Connection, role_id: int) -> RequestRule:
     await roles.read(connection, role_id)
     rule = await request_rules.of_role(connection, role_id)
     if rule is None:
-        raise NotFound("Nobody can ask for this role: it has no rule")
+        raise NotFound("The role cannot be requested: it has no request rule")
     return rule
 
 
@@ -44,7 +44,7 @@ async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) 
     role, before = await _for_change(unit, role_id, match)
     await _require_good(unit.connection, role, values)
     await unit.check.require_roles(unit.connection, [role_id], until=FOR_GOOD)
-    await unit.check.require(values.stage_codes, "A stage is decided by holders of what you do not hold")
+    await unit.check.require(values.stage_codes, "A stage needs a permission that you do not hold")
     if shown(before) != shown(values):
         others = before is not None and _approvers(before) != _approvers(values)
         await tell_change(unit, role_id, _CHANGED, lines=True, approvers=others)
@@ -60,8 +60,8 @@ async def delete(unit: UnitOfWork, role_id: int, match: Match) -> None:
     unit.require_publishing()
     role, before = await _for_change(unit, role_id, match)
     if before is None:
-        raise NotFound("Nobody can ask for this role: it has no rule")
-    await unit.check.require(before.stage_codes, "A stage is decided by holders of what you do not hold")
+        raise NotFound("The role cannot be requested: it has no request rule")
+    await unit.check.require(before.stage_codes, "A stage needs a permission that you do not hold")
     await tell_change(unit, role_id, _CHANGED, lines=True, approvers=True)
     await request_rules.delete(unit.connection, role_id)
     _changed(unit, role, before, None)
@@ -103,16 +103,16 @@ async def _require_good(connection: Connection, role: Role, values: RuleValues) 
     change_log.check_record(values)
     stored = {button.auth_mark for button in await menus.button_codes(connection)}
     faults = [
-        (f"stages[{place}].code", "No Button carries this code")
+        (f"stages[{place}].code", "No Button has this code")
         for place, code in enumerate(values.stage_codes)
         if code not in stored
     ]
     if values.requestable_by not in stored | {LOGIN}:
-        faults.append(("requestableBy", f"Give {LOGIN}, or a code that a Button carries"))
+        faults.append(("requestableBy", f"must be {LOGIN}, or the permission code of a Button"))
     if role.max_duration is not None and values.max_duration > role.max_duration:
         faults.append(("maxDuration", f"The role is assigned for at most {role.max_duration} seconds"))
     if values.emergency and not _is_strong(values):
-        faults.append(("assurance", "Who gets a role at once has to prove at least two factors"))
+        faults.append(("assurance", "Emergency access requires at least two factors"))
     if faults:
         raise ValidationFailed(*faults)
 

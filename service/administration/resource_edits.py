@@ -99,7 +99,9 @@ async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
     unit.changes += field_changes(change_log.resource_target(before), fields, {})
 
 
-NO_DEMAND: Final = "needs a demand in assurance: without one, service accounts pass like everybody else"
+NO_DEMAND: Final = (
+    "can only be set together with assurance: without assurance, service accounts are not restricted"
+)
 
 
 def _settled(values: ResourceValues, before: Resource | None = None) -> ResourceValues:
@@ -168,7 +170,7 @@ class Buttons:
         """Return their ids; ``ValidationFailed`` for a code without a Button, or if ids and codes differ."""
         if self.codes is None:
             if self.menu_ids is None:
-                raise ValidationFailed(("menuIds", "Give this field or codes"))
+                raise ValidationFailed(("menuIds", "Send either this field or codes"))
             return self.menu_ids
         known = await menus.with_codes(connection, self.codes)
         lacking = (place for place, code in enumerate(self.codes) if code not in known)
@@ -176,7 +178,9 @@ class Buttons:
             raise ValidationFailed(*faults)
         ids = [known[code].id for code in dict.fromkeys(self.codes)]
         if self.menu_ids is not None and set(self.menu_ids) != set(ids):
-            raise ValidationFailed(("codes", "These are not the Buttons of menuIds: give one of the two"))
+            raise ValidationFailed(
+                ("codes", ("The codes do not match the Buttons in menuIds: send only one of the two fields"))
+            )
         return ids
 
 
@@ -226,7 +230,7 @@ async def bind_resources(
     if differing := {resource.id for resource in before} ^ set(resource_ids):
         for service in sorted(await resources.services_of(unit.connection, differing)):
             unit.check.require_service("bind", service)
-        await unit.check.require([button.auth_mark], "The Button carries a permission that you do not hold")
+        await unit.check.require([button.auth_mark], "The Button has a permission that you do not hold")
         await resource_reach.require_reach(unit.connection, unit.check, differing)
     await bindings.bind_resources(unit.connection, menu_id, resource_ids)
     saved = await bindings.resources_of(unit.connection, menu_id)

@@ -36,7 +36,7 @@ async def require_reach(
     """
     codes = await bindings.codes_of(connection, resource_ids)
     for resource_id, bound in codes.items():
-        why = f"Resource {resource_id} is bound to permissions of which you hold none"
+        why = f"Resource {resource_id} is bound to permissions, and you hold none of them"
         await check.require_any(bound, why)
     return codes
 
@@ -89,7 +89,7 @@ def _requests(router: Service, method: str, path: str) -> Route:
     return method, comparable(router, shape(path))
 
 
-_WHY = "The demand is on a resource that is bound to permissions that you do not hold"
+_WHY = "You do not hold the permissions that the resource is bound to"
 
 
 async def require_new(connection: Connection, check: DelegationCheck, values: ResourceValues) -> None:

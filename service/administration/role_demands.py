@@ -9,7 +9,7 @@ from service.records.assignments import Given
 from service.records.database.transactions import Connection
 from service.records.roles import Role
 
-NOT_PLAIN = "The role is assigned by itself, with an end or a reason: it demands one"
+NOT_PLAIN = "The role requires an end or a reason: assign it individually"
 
 
 def require_demands(role: Role, given: Given, since: datetime, *, window: bool = True) -> None:
@@ -22,9 +22,9 @@ def require_demands(role: Role, given: Given, since: datetime, *, window: bool =
     if window and (longest := role.max_duration) is not None:
         begins = max(since, given.valid_from or since)
         if given.valid_until is None or given.valid_until - begins > timedelta(seconds=longest):
-            faults.append(("until", f"must be at most {longest} seconds after the assignment begins"))
+            faults.append(("until", f"must be at most {longest} seconds after the start of the assignment"))
     if role.reason_required and not (given.reason or "").strip():
-        faults.append(("reason", "The role is assigned with a reason only"))
+        faults.append(("reason", "The role can only be assigned with a reason"))
     if faults:
         raise ValidationFailed(*faults)
 

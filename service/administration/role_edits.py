@@ -47,7 +47,12 @@ async def menus_of(connection: Connection, given: Given, before: Collection[Give
         return with_buttons(tree, given.permissions, before)
     named = set(given.menu_ids) & set(tree.buttons.values())
     if named != {tree.buttons[code] for code in given.permissions}:
-        raise ValidationFailed(("permissions", "These are not the Buttons of menuIds: give one of the two"))
+        raise ValidationFailed(
+            (
+                "permissions",
+                ("The codes do not match the Buttons in menuIds: send only one of the two fields"),
+            )
+        )
     return given.menu_ids
 
 
@@ -148,7 +153,7 @@ async def require_unused(connection: Connection, role_id: int) -> None:
     """Check that no user has the role; ``Conflict`` with the names of some who have it else."""
     names, number = await roles.users_of(connection, role_id, NAMED)
     if number:
-        raise Conflict("Users have the role", rule="in_use", users=names, userCount=number)
+        raise Conflict("The role still has users", rule="in_use", users=names, userCount=number)
 
 
 async def _has_lines(unit: UnitOfWork, role_id: int) -> bool:

@@ -43,15 +43,15 @@ async def ask_anew(unit: UnitOfWork, role_id: int, before: Collection[str]) -> N
         return
     rule, more = grown.rule, _listed(grown.added)
     if not grown.beyond:
-        unit.warn(f"The role {rule.role_code} can be asked for: its requests now give {more} too")
+        unit.warn(f"The role {rule.role_code} can be requested: its requests now also give {more}")
         return
     unit.require_publishing()
     await request_rules.suspend(unit.connection, role_id)
     target = change_log.role_target(rule.role_code)
     unit.changes += field_changes(target, {"requestRule.suspended": False}, {"requestRule.suspended": True})
     unit.warn(
-        f"Nobody can ask for the role {rule.role_code} until its rule is saved again: {_author(rule)} may "
-        f"not grant {_listed(grown.beyond)}"
+        f"The role {rule.role_code} cannot be requested until its request rule is saved again: "
+        f"{_author(rule)} may not grant {_listed(grown.beyond)}"
     )
 
 
@@ -71,7 +71,7 @@ async def require_standing(
     grown = await _grown(connection, check, role_id, before)
     if grown is not None and grown.beyond:
         why = f"{_author(grown.rule)} may not grant {_listed(grown.beyond)}"
-        raise ValidationFailed(("permissions", f"This suspends how the role is asked for: {why}"))
+        raise ValidationFailed(("permissions", f"This suspends the request rule of the role: {why}"))
 
 
 async def _grown(

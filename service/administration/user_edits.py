@@ -40,7 +40,7 @@ def require_kind(kind: Kind, values: AccountValues) -> None:
     if kind != values.get("kind", kind):
         raise ValidationFailed(("kind", "can't be changed"))
     if kind != "service" and values.get("service") is not None:
-        raise ValidationFailed(("service", "is for service accounts only"))
+        raise ValidationFailed(("service", "can only be set for service accounts"))
 
 
 _ACTS: Final[Mapping[str, Act]] = {

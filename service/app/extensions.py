@@ -43,7 +43,7 @@ def add_extensions(routes: Routes, offered: Dependencies, extensions: Sequence[E
     taken = [candidate for candidate in extensions if any(map(candidate.owns_path, known))]
     if taken:
         raise RoutesError(
-            f"{clash.prefix}, the prefix of an extension, is the service's own" for clash in taken
+            f"{clash.prefix}, the prefix of an extension, is reserved for the service" for clash in taken
         )
     for extension in extensions:
         extension.add_routes(ExtensionRoutes(routes, extension), offered)

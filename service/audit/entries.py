@@ -69,7 +69,7 @@ def mended(event: Event) -> Event:
         if name in ("targets", "changes"):
             changes[name] = None
         elif name in _JSON_FIELDS and value is not None:
-            changes[name] = {"cut": "the database does not take it"}
+            changes[name] = {"cut": "the database rejects it"}
         elif name in _ADDRESSES:
             changes[name] = _address(value)
         elif isinstance(value, str):

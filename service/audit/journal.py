@@ -72,11 +72,11 @@ class Sender:
                     most_bytes=self._most_bytes,
                 )
                 if not taken:
-                    return self._say("the stream is full: the database does not keep up")
+                    return self._say("the stream is full: the database cannot keep up")
                 self.sent.set()
                 self._collector.handed_on()
         except Unavailable:
-            return self._say("the session store is out of reach")
+            return self._say("the session store is unavailable")
         except Exception:  # noqa: BLE001 - an unexpected error must not lose entries
             _log.exception("entries of the logs can't be sent")
             return False

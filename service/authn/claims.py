@@ -52,9 +52,9 @@ class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         if (self.permissions is UNSET) == (self.pb is UNSET):
-            raise ValueError("exactly one of permissions and pb is needed")
+            raise ValueError("exactly one of permissions and pb is required")
         if not (self.acr is UNSET) == (self.auth_time is UNSET) == (not self.amr):
-            raise ValueError("acr, amr and auth_time go together")
+            raise ValueError("acr, amr and auth_time must be sent together")
 
 
 class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):

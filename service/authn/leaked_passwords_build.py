@@ -28,7 +28,7 @@ def listed(package: Path) -> Iterator[str]:
             raise ValueError(f"{MEMBER} is no file")
         content = gzip.decompress(member.read())
     if sha256(content).hexdigest() != DIGEST:
-        raise ValueError("the list is not the one that the filter is built from")
+        raise ValueError("the list is not the source of this filter")
     yield from filter(None, (line.removesuffix("\r") for line in content.decode().split("\n")))
 
 

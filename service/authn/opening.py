@@ -87,7 +87,7 @@ class SessionOpening:
                 await self._require_sign_in(proof, entrant, origin.device)
                 return pair
             await asyncio.sleep(PAUSE)
-        raise Unavailable("The user is being changed")
+        raise Unavailable("Another change of this user is in progress")
 
     async def take_back(self, pair: TokenPair) -> None:
         """End the session of tokens that were not handed out, not its successor. Raises ``Unavailable``."""

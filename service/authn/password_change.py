@@ -76,7 +76,7 @@ class PasswordChange:
 
     def _require_another(self, known: Credentials, current: str, new: str) -> None:
         if self.initial.is_initial(known) and new == current:
-            raise ValidationFailed(("newPassword", "must not be the password that has to be changed"))
+            raise ValidationFailed(("newPassword", "must differ from the current password"))
 
     async def _proved(
         self, caller: Caller, current: str, *, address: str, user_agent: str
@@ -158,7 +158,7 @@ class PasswordChange:
                 connection, target.user_id, password_hash, expected_hash=known.password_hash, initial=initial
             )
             if not saved:
-                raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
+                raise Conflict("The password was changed in the meantime", rule="changed_meanwhile")
             await self.notices.tell(connection, target.user_id, "password_changed", acted_by(target))
             await self.store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
         await self.revocations.end_sessions(target, keep=device, opened_by=opened_by)

@@ -124,7 +124,7 @@ JUDGED: Final = 32
 
 _SERVICE_NAME: Final = "portcullis"
 _MADE_OF_NAMES: Final = (
-    "must not be made of your name, address or phone, or words of this service or your organization"
+    "must not consist of your name, address or phone number, or words of this service or your organization"
 )
 _SIGNS: Final = 4
 """Distinct characters that may stand for letters: every reading is tried, and ten take seconds."""
@@ -175,7 +175,7 @@ class PasswordRules:
                 if any(name in text.lower() for name in names):
                     return _MADE_OF_NAMES
                 return "is too easy to guess"
-        return "is known from a leak" if is_leaked(password) else None
+        return "appears in a list of leaked passwords" if is_leaked(password) else None
 
     def generate(self, owner: UserValues) -> str:
         """Return a random password that fulfils these rules."""

@@ -81,7 +81,7 @@ class Passwords:
     async def hash(self, password: str) -> str:
         """Return the hash of the whole ``password``; ValueError if it is longer than the rules can allow."""
         if _too_long(password):
-            raise ValueError("the password is longer than any that is allowed")
+            raise ValueError("the password exceeds the maximum length")
         return await self._run(lambda: self._hasher.hash(password))
 
     async def hash_all(self, passwords: Sequence[str]) -> list[str]:
@@ -134,7 +134,7 @@ class Passwords:
             self._refused += 1
             if self._telling.due():
                 _log.warning("logins are refused: too many wait for their hash", refused=self._refused)
-            raise Overloaded("Too many logins are waiting")
+            raise Overloaded("Too many logins are waiting. Try again. Try again. Try again. Try again")
         future = self._pool.submit(work)
         # Counted until the work is done or dropped, even if the request stops waiting.
         future.add_done_callback(self._done)

@@ -162,7 +162,7 @@ class Refresh:
                 return await self._pair(account, rotation)
             seen = None
             await asyncio.sleep(PAUSE)
-        raise Unavailable("The user is being changed")
+        raise Unavailable("Another change of this user is in progress")
 
     async def hand_out(self, pair: TokenPair, is_gone: Callable[[], Awaitable[bool]] | None = None) -> None:
         """Confirm to the store that ``pair`` is handed out; call it right before sending the answer.
@@ -195,11 +195,13 @@ class Refresh:
                 await self._done_unconfirmed(account, unconfirmed.answer)
                 raise
             if rotation.outcome == "late":
-                raise Unavailable("The session store is out of reach")
+                raise Unavailable("The session store is unavailable")
             if rotation.outcome != "pending":
                 return rotation
             if time.monotonic() + pause > until:
-                raise Unavailable("Another request is refreshing this token")
+                raise Unavailable(
+                    "Another request is refreshing this token. Try again. Try again. Try again. Try again"
+                )
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

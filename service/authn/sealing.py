@@ -18,7 +18,7 @@ from service.settings import Auth
 ID_BYTES: Final = 8
 _NONCE_BYTES: Final = 12
 _KEY_BYTES: Final = 32
-_NO_KEY: Final = "Codes of authenticator apps need a key to be kept with: the operator sets auth.factor_key"
+_NO_KEY: Final = "Authenticator apps need an encryption key: the operator must set auth.factor_key"
 
 
 class FactorKeys:

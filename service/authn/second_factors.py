@@ -112,11 +112,11 @@ class NoSecondFactors:
         origin: ProviderOrigin,  # noqa: ARG002
     ) -> SecondFactorRequired:
         """See ``SecondFactors``."""
-        raise Unavailable("Second factors can't be checked here")
+        raise Unavailable("This node can't check second factors")
 
     async def reset_options(self, user_id: int) -> dict[str, Any]:  # noqa: ARG002
         """See ``SecondFactors``."""
-        raise Unavailable("Second factors can't be checked here")
+        raise Unavailable("This node can't check second factors")
 
     async def prove_reset(self, user_id: int, answer: Answer) -> None:  # noqa: ARG002
         """See ``SecondFactors``."""

@@ -119,7 +119,7 @@ class Sessions:
                 device=device,
             )
         except ValueError:
-            raise ValidationFailed(("cursor", "was not made by this service")) from None
+            raise ValidationFailed(("cursor", "was not created by this service")) from None
         return OnlineUsers(tuple(map(_online, listed.rows)), listed.total, listed.next_cursor)
 
     async def kick(self, target: Target) -> int:

@@ -82,7 +82,7 @@ def signing_keys(settings: Auth) -> SigningKeys:
     public = _read("jwt_public_key", settings.jwt_public_key, load_pem_public_key)
     # Comparing the public keys compares type, curve and numbers.
     if private.public_key() != public:
-        raise _fault("jwt_public_key", "is not the public key of auth.jwt_private_key")
+        raise _fault("jwt_public_key", "does not match auth.jwt_private_key")
     accepted = [_verifying(algorithm, public, inf)]
     if settings.jwt_previous_private_key:
         previous = _fitting(algorithm, "jwt_previous_private_key", settings.jwt_previous_private_key)
@@ -170,7 +170,7 @@ def _read_private(name: str, path: Path | None) -> Any:
     except OSError as error:
         raise _fault(name, f"can't be read: {error.strerror}") from None
     if file_status and is_open_to_others(file_status):
-        raise _fault(name, f"is open to other users: chmod 600 {path}, or make a new pair of keys")
+        raise _fault(name, f"is readable by other users: run chmod 600 {path}, or create a new key pair")
     return _read(name, path, lambda pem: load_pem_private_key(pem, None))
 
 
@@ -182,7 +182,7 @@ def _read(name: str, path: Path | None, load: Callable[[bytes], Any]) -> Any:
     except OSError as error:
         raise _fault(name, f"can't be read: {error.strerror}") from None
     except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it is encrypted
-        raise _fault(name, "is not a PEM file of such a key without a password") from None
+        raise _fault(name, "is not a PEM file with an unencrypted key of this type") from None
 
 
 def _complaint(algorithm: str, key: object) -> str | None:

@@ -88,7 +88,7 @@ class TokenIssuer:
             if user is None or user.changes_at is None or life_left(user.changes_at, now) >= LEAST + _SPARE:
                 return user
             await asyncio.sleep(max(0.0, user.changes_at.timestamp() - self.tokens.now()))
-        raise Unavailable("The roles of the user are changing")
+        raise Unavailable("The roles of the user are being changed. Try again")
 
     def account(self, user: Entitled | Entrant) -> Account:
         """Return the user with the stored rights.
@@ -163,5 +163,5 @@ class TokenIssuer:
             return account
         user = await self.entitled(account.user_id)
         if user is None:
-            raise Unavailable("The user is being changed")
+            raise Unavailable("Another change of this user is in progress")
         return self.account(user)

@@ -157,16 +157,16 @@ class TokenVerifier:
         if not header.keys() <= _HEADER_MEMBERS:
             raise ValueError("the header has a member that is not allowed")
         if header.get("alg") != self._accepted.algorithm or header.get("typ", "JWT") != "JWT":
-            raise ValueError("the header names another algorithm or type")
+            raise ValueError("the header has another algorithm or type")
         if "kid" not in header:
             return self._verifying[0]
         kid = header["kid"]
         if not isinstance(kid, str) or len(kid) > _LONGEST_KID:
-            raise ValueError("the header names its key by something else than a short text")
+            raise ValueError("the key id in the header is not a short text")
         for each in self._verifying:
             if each.key.kid == kid and self.now() < each.key.until:
                 return each
-        raise ValueError("the header names a key that is not accepted")
+        raise ValueError("the key in the header is not accepted")
 
     def _check_claims(self, claims: Claims) -> None:
         now = self.now()
@@ -186,7 +186,7 @@ def public_key(jwk: Mapping[str, Any]) -> VerifyingKey:
     """Return a public key of a published set (RFC 7517); ValueError for a shared key or none."""
     key = JWKRegistry.import_key(dict(jwk))
     if jwk.get("kty") == "oct" or key.is_private or not isinstance(jwk.get("kid"), str):
-        raise ValueError("this is no public key")
+        raise ValueError("not a public key")
     return VerifyingKey(jwk["kid"], key, inf, jwk)
 
 
@@ -212,7 +212,7 @@ def _signed_payload(parts: _Parts, verify: Verify) -> bytes:
     """Return the payload, if its key has signed it with its header; else raises ValueError or JoseError."""
     payload, signature = decoded(parts.payload), decoded(parts.signature)
     if not verify(f"{parts.header}.{parts.payload}".encode("ascii"), signature):
-        raise ValueError("the signature is not that of the key")
+        raise ValueError("the signature does not match the key")
     return payload
 
 

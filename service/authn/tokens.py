@@ -169,5 +169,5 @@ class Tokens(TokenVerifier):
     def _sign(self, claims: Claims) -> str:
         token = self.signed("JWT", claims)
         if len(token) > self._longest:  # better no session than a token that is never accepted
-            raise Conflict("The user's roles don't fit into a token", rule="limit")
+            raise Conflict("The roles of the user do not fit into a token", rule="limit")
         return token

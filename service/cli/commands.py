@@ -43,7 +43,7 @@ def _require_on(feature: str, environ: Environ) -> None:
     """Raise FeatureOffError for a command of a feature that the settings switch off."""
     if feature and named(feature) in off_by(table.load(environ).features.off):
         raise FeatureOffError(
-            f"The feature {feature} is off by the setting features.off, and this is one of its commands"
+            f"This command belongs to the feature {feature}, which is turned off in features.off"
         )
 
 

@@ -64,11 +64,11 @@ class _Asking:
         loses a permission keeps it for so long. Raises ValueError for a bad value.
         """
         if not url.startswith(("http://", "https://")):
-            raise ValueError("The URL of Portcullis begins with http:// or https://")
+            raise ValueError("The URL of Portcullis must start with http:// or https://")
         if not (key.isascii() and key.isprintable() and key.strip() == key != ""):
-            raise ValueError("The API key is missing, or is none")
+            raise ValueError("The API key is missing or malformed")
         if not 0 < timeout < float("inf"):
-            raise ValueError("The timeout is a positive number of seconds")
+            raise ValueError("The timeout must be a positive number of seconds")
         self._service = service
         self._timeout = timeout
         self._bound = bound

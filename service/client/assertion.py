@@ -40,7 +40,7 @@ class Assertions:
         ValueError for an algorithm with a shared secret.
         """
         if algorithm.startswith("HS") or algorithm.lower() == "none":
-            raise ValueError("Assertions are verified by public keys: choose an asymmetric algorithm")
+            raise ValueError("Assertions are verified with public keys: choose an asymmetric algorithm")
         self._algorithm = algorithm
         self._issuer = issuer
         self._service = service
@@ -64,7 +64,7 @@ class Assertions:
         claims = self._claims(assertion)
         expected = (self._issuer, self._service)
         if (claims.get("iss"), claims.get("aud")) != expected or not self._is_valid(claims.get("exp")):
-            raise ValueError("The assertion is over, or is not for this service")
+            raise ValueError("The assertion has expired, or is not for this service")
         if "sub" not in claims:
             return None
         roles = tuple(map(str, claims.get("roles", ())))
@@ -82,16 +82,16 @@ class Assertions:
         except (JoseError, ValueError):
             newer = self._current(_PAUSE)
             if newer is keys:
-                raise ValueError("The assertion is not good") from None
+                raise ValueError("The assertion is not valid") from None
         try:
             return self._decoded(assertion, newer)
         except (JoseError, ValueError):
-            raise ValueError("The assertion is not good") from None
+            raise ValueError("The assertion is not valid") from None
 
     def _decoded(self, assertion: str, keys: jwk.KeySet) -> dict[str, Any]:
         token = jwt.decode(assertion, keys, algorithms=[self._algorithm])
         if token.header.get("typ") != _TYPE or not isinstance(token.claims, dict):
-            raise ValueError("This is no assertion")
+            raise ValueError("This is not an assertion")
         return token.claims
 
     def _current(self, oldest: float) -> jwk.KeySet:

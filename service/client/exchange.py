@@ -30,7 +30,7 @@ class Kept:
 
     def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
         if not 0 <= seconds < float("inf"):
-            raise ValueError("The time to keep decisions is a number of seconds, or 0")
+            raise ValueError("The time to keep decisions must be a number of seconds, or 0")
         self.now = now
         self._seconds = seconds
         self._decisions: dict[Question, tuple[float, Decision]] = {}
@@ -66,9 +66,9 @@ class Exchange:
     ) -> None:
         """Raises ValueError for more than ``MOST_AT_ONCE`` questions or an unknown ``semantic``."""
         if len(questions) > MOST_AT_ONCE:
-            raise ValueError(f"At most {MOST_AT_ONCE} questions are asked at once")
+            raise ValueError(f"A request can have at most {MOST_AT_ONCE} questions")
         if semantic not in _ENDS_WITH:
-            raise ValueError("There is no such semantic")
+            raise ValueError("The semantic is unknown")
         self._all = questions
         self._semantic = semantic
         self._service = service

@@ -40,9 +40,9 @@ _TITLES: Final = {
     "unauthenticated": "Log in first",
     "token_invalid": "The token is not valid",
     "refresh_required": "The session has changed: refresh the token or log in again",
-    TOO_WEAK: "A stronger or more recent authentication is needed",
+    TOO_WEAK: "Stronger or more recent authentication is required",
     "permission_denied": "Permission denied",
-    "unavailable": "Portcullis is out of reach",
+    "unavailable": "Portcullis is unavailable",
 }
 
 
@@ -137,7 +137,7 @@ def checked_mount(path: str) -> str:
     Raises ValueError for one that does not begin with a slash, or ends with one.
     """
     if path and (not path.startswith("/") or path.endswith("/")):
-        raise ValueError('An application is mounted at "", or at a path such as "/orders"')
+        raise ValueError('The mount path must be "" or a path such as "/orders"')
     return path
 
 

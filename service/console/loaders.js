@@ -60,6 +60,7 @@ const OWN = /** @type {[pattern: string, load: View["load"], operation?: string]
   ["/logs/operations", () => import("./views/operations.js"), "GET /api/operation-log/list"],
   ["/logs/operations/{id}", () => import("./views/operation.js"), "GET /api/operation-log/{id}"],
   ["/logs/logins", () => import("./views/login-log.js"), "GET /api/login-log/list"],
+  ["/changes", () => import("./views/changes.js"), "GET /api/operation-log/list"],
   ["/activity", () => import("./views/activity.js"), "GET /api/system/activity"],
   ["/mails", () => import("./views/mails.js"), "GET /api/mail/list"],
   ["/jobs", () => import("./views/jobs.js"), "GET /api/jobs"],

@@ -50,6 +50,7 @@ const GROUPED = [
   [
     GROUPS.activity,
     [
+      ["/changes", T.changes, "clock"],
       ["/activity", T.activity, "activity"],
       ["/logs/operations", T.auditLog, "edit"],
       ["/logs/logins", T.signIns, "log-in"],

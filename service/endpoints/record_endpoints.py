@@ -60,14 +60,14 @@ def in_force(context: RequestContext, saved: Saved[Any]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordKind:
-    """A kind of records: its methods make the responders of endpoints, each from what differs.
+    """A kind of records: its methods make the responders of endpoints, each from its differences.
 
-    ``noun`` is its name in paths and in the operation log. ``shown`` is what a read answers, and names the
-    operations. ``listed`` is what a list answers of each record, if that is more. ``saved`` is what a write
-    answers that publishes a policy revision, None where none does. ``page`` and ``read`` read stored records,
-    ``matching`` is the filter of ``page``. ``given`` reads the
-    fields from a body. A record without a version has no tag. ``service_of`` returns the service that a
-    record belongs to: then callers see only records of those that they may administer.
+    ``noun`` is its name in paths and in the operation log. ``shown`` is the answer of a read, and names the
+    operations. ``listed`` is the answer of a list for each record, ``shown`` by default. ``saved`` is the
+    answer of a write that publishes a policy revision. ``page`` and ``read`` read stored records,
+    ``matching`` is the filter of ``page``. ``given`` reads the fields from a body. A record without a version
+    has no tag. ``service_of`` returns the service of a record: callers see only records of services that they
+    may administer.
     """
 
     noun: str
@@ -252,4 +252,4 @@ def require_shown(context: RequestContext, live: LivePolicy, service: str) -> No
     context.policy = context.policy or live.current
     decision = context.decide(SERVICE, f"{service} list")
     if not decision.allowed:
-        raise PermissionDenied(f"You may not see the resources of {service}", decision)
+        raise PermissionDenied(f"You are not allowed to see the resources of {service}", decision)

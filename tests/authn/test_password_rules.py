@@ -132,7 +132,7 @@ def test_what_guessers_try_first_is_refused(rules: PasswordRules, password: str)
 def test_what_is_made_of_names_addresses_and_phone_numbers_is_refused(
     rules: PasswordRules, password: str
 ) -> None:
-    assert (rules.complaint(password, ALICE) or "").startswith("must not be made of your name")
+    assert (rules.complaint(password, ALICE) or "").startswith("must not consist of your name")
 
 
 def test_the_refusal_names_the_field_and_not_the_password(rules: PasswordRules) -> None:
@@ -179,10 +179,10 @@ def test_half_a_surrogate_pair_is_refused(rules: PasswordRules) -> None:
 
 
 def test_the_names_of_the_user_count_in_letters_that_look_alike(rules: PasswordRules) -> None:
-    assert (rules.complaint("Al\u0456ce2024", ALICE) or "").startswith("must not be made of your name")
+    assert (rules.complaint("Al\u0456ce2024", ALICE) or "").startswith("must not consist of your name")
     assert rules.complaint("vornquist-ek", NOBODY) is None
     own = rules.complaint("vornquist-ek", OWN)
-    assert (own or "").startswith("must not be made of your name")
+    assert (own or "").startswith("must not consist of your name")
 
 
 def test_one_call_knows_nothing_of_the_names_of_another(rules: PasswordRules) -> None:

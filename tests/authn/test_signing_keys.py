@@ -51,7 +51,7 @@ def test_a_public_key_of_another_private_key_is_refused(algorithm: str, tmp_path
     kind = KIND_OF[algorithm]
     settings = settings_with(tmp_path, algorithm, private_pem(key(kind)), public_pem(next_key(kind)))
 
-    assert complaint(settings) == "auth.jwt_public_key is not the public key of auth.jwt_private_key"
+    assert complaint(settings) == "auth.jwt_public_key does not match auth.jwt_private_key"
 
 
 def test_a_private_key_in_place_of_the_public_one_is_refused(tmp_path: Path) -> None:

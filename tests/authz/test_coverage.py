@@ -21,7 +21,9 @@ def test_a_route_without_a_line_is_told() -> None:
 
 
 def test_a_line_without_a_route_is_told() -> None:
-    assert coverage_faults(ROUTES[:1], LINES) == ["POST /login: there are endpoint lines and no such route"]
+    assert coverage_faults(ROUTES[:1], LINES) == [
+        "POST /login: endpoint lines for a route that does not exist"
+    ]
 
 
 def test_codes_that_differ_are_told() -> None:
@@ -32,7 +34,7 @@ def test_codes_that_differ_are_told() -> None:
 
 def test_a_route_that_requires_nothing_never_agrees_with_a_line() -> None:
     assert coverage_faults([ROUTES[0], ("POST", "/login", set())], LINES) == [
-        "POST /login: the code requires nothing at all, the lines require @anyone"
+        "POST /login: the code requires nothing, the lines require @anyone"
     ]
 
 
@@ -45,17 +47,17 @@ def test_nothing_is_said_when_code_and_catalogue_agree() -> None:
 
 def test_a_code_that_is_not_in_the_catalogue_is_a_fault() -> None:
     assert catalogue_faults([*ROUTES, ("PUT", "/b", {"x:update"})], CATALOGUE) == [
-        "PUT /b: the code requires x:update, the catalogue of permissions says nothing at all"
+        "PUT /b: the code requires x:update, the permission catalogue has nothing"
     ]
 
 
 def test_a_catalogued_endpoint_that_is_open_to_everybody_logged_in_is_a_fault() -> None:
     assert catalogue_faults([("GET", "/a", {"@login"})], CATALOGUE) == [
-        "GET /a: the code requires nothing at all, the catalogue of permissions says x:create or x:list"
+        "GET /a: the code requires nothing, the permission catalogue has x:create or x:list"
     ]
 
 
 def test_an_endpoint_of_the_catalogue_that_no_route_serves_is_a_fault() -> None:
     assert catalogue_faults(ROUTES, {**CATALOGUE, "GET /gone": {"x:gone"}}) == [
-        "GET /gone: the catalogue of permissions says that it is opened by x:gone: no such route"
+        "GET /gone: the permission catalogue opens it by x:gone, but the route does not exist"
     ]

@@ -159,8 +159,8 @@ def test_a_resource_of_another_service_with_nothing_bound_stays_closed_until_a_l
         (PublishedOpening("orders GET /none", "@login"), "can't be opened"),
         (PublishedOpening("GET /api/x", "@anyone"), "can't be opened"),
         (PublishedOpening("@unregistered", "@anyone"), "can't be opened"),
-        (PublishedOpening("orders @unregistered", "a:b"), "@login or to @anyone"),
-        (PublishedOpening("orders @unregistered", "@nobody"), "@login or to @anyone"),
+        (PublishedOpening("orders @unregistered", "a:b"), "@login or @anyone"),
+        (PublishedOpening("orders @unregistered", "@nobody"), "@login or @anyone"),
     ],
 )
 def test_an_opening_that_opens_nothing_of_another_service_is_refused(
@@ -302,5 +302,5 @@ def test_each_code_of_reviews_gives_a_line_by_which_its_holders_alone_decide() -
 @pytest.mark.parametrize("line", ["assignment for others, a:b", "close others, a:b"])
 def test_published_lines_can_not_speak_for_the_files_of_a_node_about_reviews(line: str) -> None:
     name, code = line.split(", ")
-    with pytest.raises(PolicyError, match=f"must not speak of {name}"):
+    with pytest.raises(PolicyError, match=f"must not have the object {name}"):
         read_shipped().policy(derive([]).changed({(REVIEW, name): (code,)}), {}, 1)

@@ -111,9 +111,9 @@ def test_a_caller_that_is_no_set_of_held_codes_is_nobody(caller: object) -> None
 def test_enable_enforce_cannot_open_it() -> None:
     enforcer = IndexedEnforcer(TEXT, [ROLES])
 
-    with pytest.raises(AttributeError, match="fixed"):
+    with pytest.raises(AttributeError, match="immutable"):
         enforcer.enable_enforce(False)
-    with pytest.raises(AttributeError, match="fixed"):
+    with pytest.raises(AttributeError, match="immutable"):
         enforcer.enabled = False
 
     assert not enforcer.enforce(*ROLES[:2], OTHER)
@@ -152,7 +152,7 @@ def test_a_question_that_casbin_would_answer_from_an_empty_list_is_refused(name:
 
 @with_each("name", ["model", "fm", "eft", "adapter", "enabled", "_expression", "_all"])
 def test_no_part_of_it_can_be_replaced(name: str) -> None:
-    with pytest.raises(AttributeError, match="fixed"):
+    with pytest.raises(AttributeError, match="immutable"):
         setattr(IndexedEnforcer(TEXT, [ROLES]), name, None)
 
 

@@ -251,7 +251,7 @@ async def test_a_worker_that_does_not_trust_the_newest_revision_keeps_its_own_an
     await worker.look()
 
     assert worker.policy.revision == 1
-    fault = "revision 2 is not trusted: it has no seal, and each revision since 1 has one"
+    fault = "revision 2 is not trusted: it has no seal, although every revision since 1 has one"
     assert worker.watch.fault == fault
     health = worker.watch.health()
     assert (health.state, health.details) == ("degraded", {"revision": 1, "fault": fault, "untrusted": 2})
@@ -426,8 +426,8 @@ async def test_a_node_without_the_key_decides_by_nothing_that_must_be_sealed_and
         await other.look()
         assert other.policy.revision == 0
         assert other.watch.fault == (
-            "revision 1 is not trusted: it must be sealed, by a key that is not set here: "
-            "oplog.chain_key or oplog.chain_previous_key"
+            "revision 1 is not trusted: it must be sealed with a key that is not configured here: "
+            "set oplog.chain_key or oplog.chain_previous_key"
         )
         async with database.transaction(within=30) as connection:
             with pytest.raises(UntrustedRevisionError, match="by a key that is not set here"):
@@ -485,7 +485,7 @@ async def test_a_key_that_was_stolen_can_not_seal_once_it_is_removed(
     await keeping.look()
 
     assert keeping.watch.fault == (
-        "revision 2 is not trusted: it must be sealed, by a key that is not set here: "
+        "revision 2 is not trusted: it must be sealed with a key that is not configured here: set "
         "oplog.chain_key or oplog.chain_previous_key"
     )
     assert keeping.policy.revision == 0
@@ -522,7 +522,7 @@ async def test_without_a_key_a_revision_that_is_forged_in_all_tables_decides_unt
     await worker.look()
     assert is_open(worker.policy)
     async with database.snapshot() as connection:
-        assert "is not what resources, bindings and Buttons give now" in str(await drift(connection))
+        assert "does not match the current resources, bindings and Buttons" in str(await drift(connection))
 
     await worker.changes.reload("the next change")
 

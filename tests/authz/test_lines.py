@@ -66,9 +66,9 @@ def test_changed_lines_are_those_that_were_to_come_out(old: set[Rule], new: set[
     ("place", "codes", "fault"),
     [
         (("resource", "GET /a, b"), ("x",), "the resource 'GET /a, b': a path starts"),
-        (("resource", "GET /a"), ("x", "@all"), "the resource 'GET /a': the code is"),
-        (("grant", "x"), ("y",), "the Button of 'x': .* names one code twice"),
-        (("grant", "x"), ("x", "x"), "a line is there twice"),
+        (("resource", "GET /a"), ("x", "@all"), "the resource 'GET /a': the code must be"),
+        (("grant", "x"), ("y",), "the Button of 'x': .* must be equal"),
+        (("grant", "x"), ("x", "x"), "a line appears twice"),
     ],
 )
 def test_changes_that_give_no_lines_are_refused(

@@ -129,7 +129,7 @@ def test_two_paths_that_the_router_takes_for_one_make_no_policy(
     service = [Rule("service", "shop", word) for word in ("@nobody", *words)]
     both = [Rule("resource", f"shop {name}", "@nobody") for name in (first, second)]
 
-    with pytest.raises(PolicyError, match=r"shop .* fit the same requests"):
+    with pytest.raises(PolicyError, match=r"shop .* match the same requests"):
         Policy(TEXT, [*service, *both])
     Policy(TEXT, [*service, both[0]])
 

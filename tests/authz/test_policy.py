@@ -178,7 +178,7 @@ def test_the_permission_map_is_the_revisions(policy: Policy) -> None:
 
 
 def test_two_resources_that_fit_the_same_requests_make_no_policy() -> None:
-    with pytest.raises(PolicyError, match="fit the same requests"):
+    with pytest.raises(PolicyError, match="match the same requests"):
         Policy(TEXT, [Rule("resource", "GET /x/{a}", "@login"), Rule("resource", "GET /x/{b}", "@nobody")])
 
 

@@ -110,7 +110,7 @@ def test_the_root_can_be_registered() -> None:
 
 
 def test_two_resources_of_one_shape_are_refused() -> None:
-    with pytest.raises(PolicyError, match=r"GET /x/\{id\} and GET /x/\{userId\} fit the same requests"):
+    with pytest.raises(PolicyError, match=r"GET /x/\{id\} and GET /x/\{userId\} match the same requests"):
         ResourceIndex(["GET /x/{id}", "GET /x/{userId}"])
 
 

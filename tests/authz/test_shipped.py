@@ -43,14 +43,14 @@ def test_a_broken_model_is_refused_by_its_path_and_line(tmp_path: Path, folder: 
     model = tmp_path / "other.conf"
     model.write_text(MODEL.read_text("utf-8").replace("[matchers]", "[matcher]"))
 
-    with pytest.raises(PolicyError, match=rf"{model}:\d+: \[matcher\] is no section"):
+    with pytest.raises(PolicyError, match=rf"{model}:\d+: \[matcher\] is not a section"):
         read_shipped(model, folder)
 
 
 def test_a_broken_line_is_refused_by_its_path_and_line(folder: Path) -> None:
     (folder / "base.csv").write_text("p, resource, @unregistered, @logins\n")
 
-    with pytest.raises(PolicyError, match=rf"{folder}/base\.csv:1: the code is"):
+    with pytest.raises(PolicyError, match=rf"{folder}/base\.csv:1: the code must be"):
         read_shipped(MODEL, folder)
 
 
@@ -65,7 +65,7 @@ def test_a_broken_line_is_refused_by_its_path_and_line(folder: Path) -> None:
 def test_a_file_holds_lines_of_its_own_layer_only(folder: Path, name: str, line: str) -> None:
     (folder / name).write_text(line + "\n")
 
-    with pytest.raises(PolicyError, match=f"layer only, not '{line}'"):
+    with pytest.raises(PolicyError, match=f"layer are allowed, not '{line}'"):
         read_shipped(MODEL, folder)
 
 
@@ -77,15 +77,15 @@ OPENED = "p, resource, @no-session, @anyone\n"
     [
         (
             OPENED + "p, resource, POST /api/user, @login\n",
-            "only @unregistered, @no-session, @preflight are objects here",
+            "the object must be one of @unregistered, @no-session, @preflight",
         ),
         (
             OPENED + "p, resource, POST /api/user, @nobody\n",
-            "only @unregistered, @no-session, @preflight are objects here",
+            "the object must be one of @unregistered, @no-session, @preflight",
         ),
         (
             OPENED + "p, resource, orders GET /orders, @login\n",
-            "only @unregistered, @no-session, @preflight are objects here",
+            "the object must be one of @unregistered, @no-session, @preflight",
         ),
         (OPENED + "p, resource, @unregistered, @anyone\n", "@unregistered can't be open to @anyone"),
         ("p, resource, @unregistered, @login\n", "the line 'p, resource, @no-session, @anyone' is missing"),
@@ -107,7 +107,7 @@ def test_each_act_on_accounts_has_a_line_that_may_close_it(folder: Path) -> None
     )
 
     accounts.write_text(without)
-    with pytest.raises(PolicyError, match="'ban' has no line; @nobody closes it"):
+    with pytest.raises(PolicyError, match="'ban' has no line; use @nobody to close it"):
         read_shipped(MODEL, folder)
     accounts.write_text(f"{without}p, account, ban others, @nobody\n")
     assert Rule("account", "ban others", "@nobody") in read_shipped(MODEL, folder).accounts
@@ -120,7 +120,7 @@ def test_each_act_on_accounts_has_a_line_that_may_close_it(folder: Path) -> None
     "line", ["p, account, ban others, @login", "p, resource, @preflight, @anyone"], ids=["act", "preflight"]
 )
 def test_what_belongs_to_the_files_is_not_published(line: str) -> None:
-    with pytest.raises(PolicyError, match="the published lines must not speak of"):
+    with pytest.raises(PolicyError, match="published lines must not have the object"):
         read_shipped().policy(Lines([Rule(*line.split(", ")[1:])]), {}, 1)
 
 

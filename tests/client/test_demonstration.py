@@ -8,7 +8,8 @@ from service.features.service_accounts.form import ApiKey, new_secret
 from tests.authn.keys import settings_for
 from tests.client.demonstration import Way, guarded_orders
 from tests.features.decisions.test_whole_service import key_of, set_up
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import Member, ids_of, member
 from tests.web.served import strictly_served
 
@@ -43,11 +44,7 @@ PROXIES = [("nginx", "caddy"), pytest.param(("traefik", "envoy"), marks=pytest.m
 @pytest.mark.feature("decisions")
 @pytest.mark.parametrize("proxies", PROXIES)
 async def test_a_role_change_decides_the_next_request_in_every_way(
-    published_database_url: str,
-    redis_url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    proxies: tuple[str, ...],
+    service_with: ServiceWith, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxies: tuple[str, ...]
 ) -> None:
     keys = settings_for(tmp_path, "ES256", "")
     variables = {
@@ -56,7 +53,7 @@ async def test_a_role_change_decides_the_next_request_in_every_way(
         "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(keys.jwt_public_key),
         "PORTCULLIS_AUTH__FORWARD_ASSERTION": "true",
     }
-    async with inside_published(published_database_url, redis_url, **variables) as service:
+    async with service_with(**variables) as service:
         key, key_path = await set_up(service)
         alice = await member(service, "alice")
         role = f"/api/role/{alice.role_id}/permissions"

@@ -61,11 +61,21 @@ def test_the_palette_asks_for_nothing_that_the_caller_may_not_see(visit: Visit, 
     visit.hear("request", lambda request: asked.append(request.url) if "/list" in request.url else None)
     palette(page)
     expect(options(page)).to_have_text(
-        ["Home", "Roles", "Requests", "Reviews", "Your account", "Notices", "Your sessions", "Your sign-ins"]
+        [
+            "Home",
+            "Roles",
+            "Requests",
+            "Reviews",
+            "Ask for access",
+            "Your account",
+            "Notices",
+            "Your sessions",
+            "Your sign-ins",
+        ]
     )
     page.keyboard.type("nuthatch")
     expect(page.get_by_role("group", name="Roles")).to_contain_text("nuthatch")
-    assert {re.sub(r".*/api/(\w+)/.*", r"\1", url) for url in asked} == {"role"}
+    assert {re.sub(r".*/api/([\w-]+)/.*", r"\1", url) for url in asked} == {"role", "access-request"}
 
 
 @pytest.mark.extended

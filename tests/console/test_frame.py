@@ -88,7 +88,7 @@ def test_the_navigation_shows_what_the_caller_may_see(visit: Visit, house: House
     visit.sign_in("steward")
     navigation = page.get_by_role("navigation", name="Main navigation")
     assert navigation.get_by_role("list", name="Access").get_by_role("link").all_inner_texts() == [
-        *("Roles", "Requests", "Reviews"),
+        *("Roles", "Requests", "Reviews", "Ask for access"),
     ]
     endpoints = navigation.get_by_role("list", name="Endpoints").get_by_role("link")
     assert endpoints.all_inner_texts() == ["Resources"]

@@ -96,17 +96,20 @@ def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: Hou
     page = visit.open("/policy/revisions")
     for place in (1, 3):
         page.get_by_role("row").nth(place).get_by_role("checkbox").check()
-    follow(page, "Compare the two", f"From revision {before} to {before + 2}")
+    button(page, "Compare the two").click()
+    headed(page, "Changes")
+    page.get_by_text(f"Policy lines from revision {before} to {before + 2}").click()
     expect(page.get_by_text("Both have the same lines.")).to_be_visible()
-    page.get_by_label("To revision").fill(str(before + 1))
-    follow(page, "Compare", f"From revision {before} to {before + 1}")
+    page.get_by_label("Up to revision").fill(str(before + 1))
+    button(page, "Show").click()
+    page.get_by_text(f"Policy lines from revision {before} to {before + 1}").click()
     expect(page.locator(".diff ins", has_text="p, resource, GET /api/compared")).to_be_visible()
     button(page, "Show gained and lost access").click()
     expect(page.get_by_text("Nobody gains or loses access to anything.")).to_be_visible()
-    page.get_by_label("To revision").fill("999999")
-    button(page, "Compare").click()
+    page.get_by_label("Up to revision").fill("999999")
+    button(page, "Show").click()
     expect(page.get_by_text("There is no such revision")).to_be_visible()
-    expect(page.get_by_label("To revision")).to_be_focused()
+    expect(page.get_by_label("Up to revision")).to_be_focused()
 
 
 @pytest.mark.extended
@@ -182,7 +185,7 @@ def test_a_reviewer_asks_what_would_be_without_changing_it(visit: Visit, house: 
     expect(page.locator(".impact")).to_contain_text("GET /api/role/list")
     page.get_by_label("Without").fill("no:such")
     button(page, "Ask").click()
-    expect(page.get_by_text("The role does not give no:such")).to_be_visible()
+    expect(page.get_by_text("The role does not have no:such")).to_be_visible()
 
     page.get_by_label("Simulated change").select_option("The permissions of a resource")
     page.get_by_label("Resource", exact=True).fill("GET /api/role/{id}")  # not registered yet
@@ -289,4 +292,4 @@ def test_a_question_in_an_address_is_text_and_never_markup(visit: Visit) -> None
     expect(page.get_by_label("User name")).to_have_value(UNSAFE)
     expect(page.locator(".fault:not(:empty)").first).to_be_visible()
     visit.go(f"/policy/explain?permission={quote('a:<i>')}")
-    expect(page.get_by_text("This is no permission code")).to_be_visible()
+    expect(page.get_by_text("This is not a permission code")).to_be_visible()

@@ -157,7 +157,7 @@ def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, hou
 
     page.get_by_label("Decision id").fill(decision_id[:-12] + "0" * 12)
     button(page, "Ask").click()
-    expect(page.get_by_role("alert")).to_contain_text("can't be found by their id alone")
+    expect(page.get_by_role("alert")).to_contain_text("can't be found by id")
     page.get_by_label("Decision id").fill("r1-")
     button(page, "Ask").click()
     expect(page.get_by_label("Decision id")).to_be_focused()

@@ -99,7 +99,7 @@ def test_an_initial_password_is_changed_before_all_but_signing_out(visit: Visit,
     page.get_by_label("Current password").fill(ADMINISTRATOR_PASSWORD)
     page.get_by_label("New password", exact=True).fill(ADMINISTRATOR_PASSWORD)
     answer(page, "New password again", ADMINISTRATOR_PASSWORD)
-    says(page.locator(".field .fault").nth(1), "must not be the password")
+    says(page.locator(".field .fault").nth(1), "must differ from the current password")
     page.get_by_label("New password", exact=True).fill(OWN)
     answer(page, "New password again", OWN)
     home(page, "newly")

@@ -34,7 +34,7 @@ def refuse_once(page: Page, url: str, methods: list[str]) -> None:
     """Answer the next request to ``url`` as one that demands a recent login."""
     refusal = {
         "code": "insufficient_user_authentication",
-        "title": "A stronger or more recent authentication is needed",
+        "title": "Stronger or more recent authentication is required",
         "layer": "assurance",
         "required": ["@login-within-15m"],
         "methods": methods,

@@ -112,7 +112,9 @@ def test_a_prefix_below_which_the_service_has_endpoints_is_refused(
         replace(shop, name="auth", add_routes=lambda routes, _: routes.add("/api/auth/shop", Endpoint())),
     )
 
-    with pytest.raises(RoutesError, match="/api/auth, the prefix of an extension, is the service's own"):
+    with pytest.raises(
+        RoutesError, match=("/api/auth, the prefix of an extension, is reserved for the service")
+    ):
         check_routes(read_shipped(extensions=["shop"]))
 
 

@@ -137,7 +137,7 @@ def test_a_view_of_a_feature_is_offered_where_the_feature_is_on_and_stands_in_th
 
 def test_what_a_feature_adds_to_a_view_of_the_core_is_asked_for_by_that_view() -> None:
     loaders = (CONSOLE / "loaders.js").read_text("utf-8")
-    views = re.findall(r'pattern: "([^"]+)",\s+load: \(\) => import\("([^"]+)"\)', loaders)
+    views = re.findall(r'\["([^"]+)", \(\) => import\("([^"]+)"\)', loaders)
     asking = {
         pattern for pattern, script in views if "show(page, parts)" in (CONSOLE / script).read_text("utf-8")
     }

@@ -15,16 +15,16 @@ from service.operator.errors import UnpreparedError
 from service.server.prepare import check, publish_policy
 from service.settings import load
 from tests.benchmarks.start import LOADED
+from tests.support.cases import with_each
 from tests.support.databases import NewDatabase
-from tests.support.inside import inside_published, settings_of
+from tests.support.inside import settings_of
+from tests.support.inside_fixtures import ServiceWith
 
 OFF = {"PORTCULLIS_FEATURES__OFF": "all"}
 
 
-async def test_what_is_off_is_not_found_and_not_in_the_document(
-    new_database: NewDatabase, published_template: str, redis_url: str
-) -> None:
-    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+async def test_what_is_off_is_not_found_and_not_in_the_document(service_with: ServiceWith) -> None:
+    async with service_with(**OFF) as service:
         answer = await service.ask("GET", "/scim/v2/Users")
         assert (answer.status, answer.json["code"]) == (404, "not_found")
         assert answer.header("content-type") == "application/problem+json"
@@ -77,6 +77,25 @@ def test_policy_check_prints_each_line_of_the_node_that_is_in_force(
     assert bool(about) is not bool(off)
 
 
+@with_each(
+    ("feature", "command"),
+    [
+        ("access_requests", "request list"),
+        ("export", "export status"),
+        ("reviews", "policy unused"),
+        ("reviews", "policy changes --since 1"),
+        ("reviews", "evidence review 1 --output review.zip"),
+        ("tables", "resource import openapi.yaml --service orders"),
+    ],
+)
+def test_commands_of_what_is_off_say_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], feature: str, command: str
+) -> None:
+    monkeypatch.setenv("PORTCULLIS_FEATURES__OFF", feature)
+    assert main(command.split()) == 1
+    assert f"The feature {feature} is off" in capsys.readouterr().err
+
+
 def test_what_is_off_is_not_imported_by_a_worker() -> None:
     program = LOADED.replace("print(len(sys.modules))", "print(*sys.modules)")
     loaded = subprocess.run(
@@ -92,9 +111,9 @@ def test_what_is_off_is_not_imported_by_a_worker() -> None:
 
 @pytest.mark.parametrize("kind", ["scim", "oidc"])
 async def test_a_directory_is_not_switched_on_while_nothing_serves_it(
-    new_database: NewDatabase, published_template: str, redis_url: str, kind: str
+    service_with: ServiceWith, kind: str
 ) -> None:
-    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+    async with service_with(**OFF) as service:
         robot = await service.data(
             "POST", "/api/user", {"userName": "robot", "nickName": "R", "kind": "service"}
         )

@@ -7,8 +7,9 @@ import psycopg
 import pytest
 
 from service.features.embedded.stores import EmbeddedStores
-from tests.support.databases import database, session_store
+from tests.support.databases import database
 from tests.support.inside import Inside, inside_published
+from tests.support.inside_fixtures import inside_own
 from tests.support.s3 import S3Server, s3_server
 
 
@@ -35,9 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 async def shared(stores: EmbeddedStores, published_template: str, folder: Path) -> AsyncIterator[Inside]:
     """One service with a local directory for the tests of a module that don't mind the files of others."""
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
-            yield running
+    async with inside_own(stores, published_template, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +81,8 @@ async def _either(
 ) -> AsyncIterator[Inside]:
     data = {"PORTCULLIS_SERVER__DATA": str(either_folder.parent)}
     variables = s3.variables() if request.param == "s3" else data
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **variables) as running:
-            yield running
+    async with inside_own(stores, published_template, **variables) as running:
+        yield running
 
 
 @pytest.fixture

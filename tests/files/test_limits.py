@@ -14,8 +14,8 @@ from service.features.embedded.stores import EmbeddedStores
 from service.features.files.uploads import Incoming, first_of
 from service.kernel.media_types import HEAD
 from tests.files.forms import PNG, disposition, form, in_pieces, send, send_slowly, upload, uploaded
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 
 RACERS = 30
 PICTURE = PNG + bytes(40_000)
@@ -30,9 +30,8 @@ async def _limited(
 ) -> AsyncIterator[Inside]:
     variables = {f"PORTCULLIS_UPLOAD__{name}".upper(): str(value) for name, value in request.param.items()}
     data = {"PORTCULLIS_SERVER__DATA": str(tmp_path_factory.mktemp("data"))}
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **data, **variables) as running:
-            yield running
+    async with inside_own(stores, published_template, **data, **variables) as running:
+        yield running
 
 
 @pytest.fixture

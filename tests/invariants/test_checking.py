@@ -44,8 +44,8 @@ def test_a_request_that_needs_no_role_breaks_what_only_roles_may() -> None:
     invariants = stated("only_roles: [super], reach: [GET /api/user/info, POST /api/auth/login]")
 
     assert findings(invariants, policy_of(), holders({"super": "*"})) == [
-        "everybody logged in can send GET /api/user/info",
-        "everybody without a login can send POST /api/auth/login",
+        "everyone who is logged in can send GET /api/user/info",
+        "everyone without a login can send POST /api/auth/login",
     ]
 
 
@@ -99,7 +99,7 @@ def test_every_change_needs_a_code_except_the_listed_ones() -> None:
 
     assert findings(invariants, policy_of()) == []
     assert set(findings(all_of_them, policy_of())) == {
-        f"everybody logged in can send {request}" for request in own
+        f"everyone who is logged in can send {request}" for request in own
     }
 
 
@@ -114,7 +114,7 @@ def test_every_change_needs_a_code_except_the_listed_ones() -> None:
 def test_a_statement_about_a_request_that_no_route_serves_does_not_pass_in_silence(statement: str) -> None:
     messages = findings(stated(statement), policy_of(), holders({"super": "*"}))
 
-    assert messages == ["no route serves DELETE /api/usr/7: the statement is about nothing"]
+    assert messages == ["no route serves DELETE /api/usr/7, so the statement has no effect"]
 
 
 def test_a_request_for_one_value_is_looked_at_alone() -> None:
@@ -249,7 +249,7 @@ def test_a_statement_keeps_its_name_its_reason_and_its_line(tmp_path: Path) -> N
 def test_lines_that_can_not_be_policy_lines_are_refused_by_file_and_line(tmp_path: Path) -> None:
     path = written(tmp_path, "lines:\n  - p, service, portcullis list, a:b\n  - p, servise, x, a:b\n")
 
-    with pytest.raises(PolicyError, match=f"^{path}:3: the layer is resource"):
+    with pytest.raises(PolicyError, match=f"^{path}:3: the layer must be resource"):
         read_invariants([path])
 
 
@@ -267,7 +267,7 @@ def test_several_files_are_read_as_one(tmp_path: Path) -> None:
 @with_each(
     ("wrong", "right", "line", "reason"),
     [
-        ("name: deletion", "name: Deletion!", 2, "a name is words"),
+        ("name: deletion", "name: Deletion!", 2, "a name must be words"),
         ("reason: it can't be undone", "reason: ' '", 3, "the reason is missing"),
         ("    reason: it can't be undone\n", "", 2, "reason: The field is required"),
         ("only_roles: [super]", "only_rolls: [super]", 4, "only_rolls: There is no such field"),
@@ -278,11 +278,11 @@ def test_several_files_are_read_as_one(tmp_path: Path) -> None:
         ("only_roles: [super]", "no_role_holds: [a]", 4, "two or more codes"),
         ("only_roles: [super]", "no_role_holds: [a, b]", 5, "reach does not belong to no_role_holds"),
         ("only_roles: [super]", "no_role_holds: [a, 'a:*']", 4, "has a wildcard"),
-        ("only_roles: [super]", "only_holders_of: [A]", 4, "'A' is no permission code"),
-        ("only_roles: [super]", "code_needed_for: [READ]", 4, "none of GET, POST"),
+        ("only_roles: [super]", "only_holders_of: [A]", 4, "'A' is not a permission code"),
+        ("only_roles: [super]", "code_needed_for: [READ]", 4, "must be one of GET, POST"),
         ('["DELETE /api/user/{id}"]', "[DELETE api]", 5, "a path starts with '/'"),
         ('["DELETE /api/user/{id}"]', "[]", 5, "needs reach"),
-        ("statements:", "codes: '['\nstatements:", 1, "no regular expression"),
+        ("statements:", "codes: '['\nstatements:", 1, "not a regular expression"),
         ("statements:", "'@anyone': {resource: []}\nstatements:", 1, "endpoint: The field is required"),
     ],
 )
@@ -302,7 +302,7 @@ def test_a_fault_is_named_with_file_and_line(
 def test_a_name_is_given_once_in_all_files(tmp_path: Path) -> None:
     first, two = written(tmp_path, GOOD), written(tmp_path, GOOD, "two.yaml")
 
-    with pytest.raises(PolicyError, match=f"{two}:2: the name deletion is there already, in {first}:2"):
+    with pytest.raises(PolicyError, match=f"{two}:2: the name deletion is already used in {first}:2"):
         read_invariants([first, two])
 
 

@@ -105,8 +105,8 @@ def test_a_statement_about_ends_asks_for_roles_and_users() -> None:
 @with_each(
     ("text", "reason"),
     [
-        ("grants_end_within: {days: 0, roles: [a]}", "days is 1 or more"),
-        ("grants_end_within: {days: 3}", "names roles, codes, or both"),
+        ("grants_end_within: {days: 0, roles: [a]}", "days must be 1 or more"),
+        ("grants_end_within: {days: 3}", "must name roles, codes, or both"),
         ("grants_end_within: {days: 3, codes: ['a:*']}", "has a wildcard"),
         ("grants_end_within: {days: 3, roles: [a]}, reach: [GET /api/role/list]", "does not belong to"),
     ],

@@ -100,7 +100,7 @@ async def test_a_role_is_not_given_what_only_others_may(service: Inside) -> None
         ("only-the-top-deletes", "the role clerk can send DELETE /api/user/{id}"),
     ]
     assert answer.json["brokenInvariants"][0]["reason"] == "what is deleted is lost"
-    assert answer.json["detail"] == "This would break what must stay true: only-the-top-deletes"
+    assert answer.json["detail"] == "This would violate an invariant of the policy: only-the-top-deletes"
     kept = await service.data("GET", f"/api/role/{clerk}/permissions")
     assert kept["menuIds"] == await buttons(service, "system:user:list")
 
@@ -169,7 +169,7 @@ async def test_a_dry_run_warns_and_tells_what_would_change(service: Inside) -> N
     ]
     (warning,) = impact["warnings"]
     assert warning == (
-        "It would be refused, since it breaks the invariant only-the-top-deletes: "
+        "It would be refused because it violates the invariant only-the-top-deletes: "
         "the role guard can send DELETE /api/user/{id} (what is deleted is lost)"
     )
 
@@ -202,7 +202,7 @@ async def test_a_binding_is_refused_that_breaks_anew_what_another_had_mended(ser
         ("auditors-list-menus", "a holder of system:menu:list can send GET /api/menu/list"),
     ]
     assert [warning.split(":")[0] for warning in dry["warnings"]] == [
-        "It would be refused, since it breaks the invariant auditors-list-menus"
+        "It would be refused because it violates the invariant auditors-list-menus"
     ]
     disabled = await service.ask("PUT", f"/api/resource/{resource['id']}/enabled", {"enabled": False})
     assert [name for name, _ in broken(disabled)] == ["auditors-list-menus"]

@@ -146,7 +146,7 @@ async def write_on(database: Database, key: str, *days: int) -> None:
         await Writing(database, Chain(key)).write("operation_log", [line])
 
 
-DAYS = "{} days of the logs and 0 policy revisions are as they were written"
+DAYS = "{} days of the logs and 0 policy revisions are unchanged"
 
 
 async def test_a_change_of_a_late_day_is_found_at_once_and_of_an_older_one_within_as_many_days(
@@ -185,7 +185,7 @@ async def test_days_of_a_key_that_is_no_longer_set_are_left_out(database: Databa
     await write_on(database, "o" * 40, 19)
     await write_on(database, "n" * 40, 20)
     report = await verify_again(database, Oplog(chain_key="n" * 40), TODAY)
-    assert report == DAYS.format(1) + "; 1 days of the logs are left out: a key of theirs is not set"
+    assert report == DAYS.format(1) + "; 1 days of the logs were skipped, because their key is not set"
 
 
 KEY = "k" * 40
@@ -404,4 +404,4 @@ def test_operators_list_run_pause_and_resume_jobs(
     assert "0 API keys deleted" in shown
     unknown = jobs("run", "nothing")
     assert unknown.status == 1
-    assert "there is no job 'nothing': the jobs are log-maintenance," in unknown.errors
+    assert "the job 'nothing' does not exist: the jobs are log-maintenance," in unknown.errors

@@ -152,7 +152,7 @@ def test_how_many_permissions_are_lacking_is_told_when_not_all_are_named(
 ) -> None:
     codes = [f"x:{suffix}" for suffix in range(number)]
     decision = Policy(MODEL.read_text("utf-8")).judge("grant", "x:0", HeldCodes([]))
-    denial = PermissionDenied("The role gives permissions that you do not hold", decision, required=codes)
+    denial = PermissionDenied("The role has permissions that you do not hold", decision, required=codes)
 
     (error,) = RowsRefused([RowFault(1, "roles", denial.detail, denial.code, denial)]).extra["errors"]
 

@@ -237,7 +237,7 @@ def test_codes_of_many_segments_are_compared_in_no_time() -> None:
 def test_a_model_outside_the_closed_grammar_is_refused() -> None:
     model = TEXT.replace("holdsPattern(r", 'r.layer == "resource" && holdsPattern(r')
 
-    with pytest.raises(PolicyError, match="a comparison is"):
+    with pytest.raises(PolicyError, match="a comparison must be"):
         differing_requests(Policy(TEXT, OPEN), Policy(model, OPEN))
 
 

@@ -285,7 +285,7 @@ def test_the_shipped_demands_have_no_line_without_effect_and_no_opening_that_is_
     broken = [
         each for each in file_findings.file_findings(opened, ()) if each.finding == file_findings.INVARIANT
     ]
-    assert any("endpoint DELETE /api/user/{id} is open, and not listed" in each.reason for each in broken)
+    assert any("endpoint DELETE /api/user/{id} is open, but not listed" in each.reason for each in broken)
 
 
 def test_persons_with_codes_whose_demands_they_can_not_meet_are_a_finding() -> None:

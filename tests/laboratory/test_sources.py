@@ -37,7 +37,7 @@ def test_a_folder_laid_out_like_the_shipped_files_gives_the_own_part_alone(tmp_p
     assert list(policy.rules) == list(static_policy(SHIPPED).rules)
     assert policy.own_digest == SHIPPED.digest
     (tmp_path / "policies" / "base.csv").write_text("")
-    with pytest.raises(PolicyError, match="nobody could log in"):
+    with pytest.raises(PolicyError, match="users could not log in"):
         read_folder(tmp_path)
 
 

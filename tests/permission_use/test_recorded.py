@@ -9,17 +9,15 @@ import pytest
 
 from service.web.messages.original import PROXY_KEY
 from tests.permission_use.conftest import days_ago, logged_uses, stored_uses
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, all_decisions, inside_published
+from tests.support.inside import Inside, all_decisions
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member
 
 Asks = Callable[[Inside], Awaitable[Any]]
 
 
 @pytest.fixture
-def recorded(
-    new_database: NewDatabase, published_template: str, redis_url: str, tmp_path: Path
-) -> Callable[[], Any]:
+def recorded(service_with: ServiceWith, tmp_path: Path) -> Callable[[], Any]:
     """Begin a service; at its end the use of each user is what its log says, and is returned in a dict."""
     log = tmp_path / "decisions.jsonl"
     variables = all_decisions(log)
@@ -27,7 +25,7 @@ def recorded(
     @asynccontextmanager
     async def run() -> AsyncIterator[tuple[Inside, dict[int, set[str]]]]:
         uses: dict[int, set[str]] = {}
-        async with inside_published(new_database(published_template), redis_url, **variables) as service:
+        async with service_with(**variables) as service:
             yield service, uses
         stored = stored_uses(service.database_url)
         assert {day for days in stored.values() for day in days.values()} <= {days_ago(0), days_ago(1)}

@@ -65,37 +65,40 @@ def test_each_word_of_a_cell_becomes_a_line_of_its_column(tmp_path: Path) -> Non
 @with_each(
     ("text", "fault"),
     [
-        ("", ": the first row names the columns: 'base | administrators | everybody | object', not ''"),
-        (ROW, ":1: the first row names the columns"),
-        (HEAD.replace("everybody", "everyone") + ROW, ":1: the first row names the columns"),
-        (HEAD.replace(" | object", " | strict | object") + ROW, ":1: the first row names the columns"),
-        (HEAD.replace("everybody | ", "") + ROW, ":1: the first row names the columns"),
+        ("", ": the first row must be the header 'base | administrators | everybody | object', not ''"),
+        (ROW, ":1: the first row must be the header"),
+        (HEAD.replace("everybody", "everyone") + ROW, ":1: the first row must be the header"),
+        (HEAD.replace(" | object", " | strict | object") + ROW, ":1: the first row must be the header"),
+        (HEAD.replace("everybody | ", "") + ROW, ":1: the first row must be the header"),
         (HEAD.replace("base | administrators", "administrators | base") + ROW, ":1: the first row"),
-        (HEAD + HEAD, ":2: column object: the object is a layer"),
-        (HEAD + ROW.replace("@two-factors | ", "", 1), ":2: a row has the 4 columns base, administrators"),
-        (HEAD + ROW.replace("\n", " | @login\n"), ":2: a row has the 4 columns"),
+        (HEAD + HEAD, ":2: column object: the object must be a layer"),
+        (
+            HEAD + ROW.replace("@two-factors | ", "", 1),
+            ":2: a row must have the 4 columns base, administrators",
+        ),
+        (HEAD + ROW.replace("\n", " | @login\n"), ":2: a row must have the 4 columns"),
         (
             HEAD + "@login\n",
-            ":2: a row has the 4 columns base, administrators, everybody, object, this one has 1",
+            ":2: a row must have the 4 columns base, administrators, everybody, object; this one has 1",
         ),
         (
             HEAD + ROW.replace("@login @service", ""),
-            ":2: column base: there is no word; @anyone demands nothing",
+            ":2: column base: the cell is empty; write @anyone for no demand",
         ),
         (
             HEAD + ROW.replace("@two-factors", "@three-factors", 1),
-            ":2: column administrators: the code is one of",
+            ":2: column administrators: the code must be one of",
         ),
-        (HEAD + ROW.replace("@service", "system:role:list"), ":2: column base: the code is one of"),
-        (HEAD + ROW.replace("@service", "@nobody"), ":2: column base: the code is one of"),
-        (HEAD + ROW.replace("@service", "@login"), ":2: column base: @login is there already"),
-        (HEAD + ROW.replace("@login ", "@login  "), ":2: column base: the code is one of"),
-        (HEAD + ROW.replace("@login ", "@login\t"), ":2: column base: the code is one of"),
-        (HEAD + ROW.replace("@login ", "@login, "), ":2: column base: the code is one of"),
-        (HEAD + ROW.replace("endpoint ", ""), ":2: column object: the object is a layer"),
+        (HEAD + ROW.replace("@service", "system:role:list"), ":2: column base: the code must be one of"),
+        (HEAD + ROW.replace("@service", "@nobody"), ":2: column base: the code must be one of"),
+        (HEAD + ROW.replace("@service", "@login"), ":2: column base: @login appears twice"),
+        (HEAD + ROW.replace("@login ", "@login  "), ":2: column base: the code must be one of"),
+        (HEAD + ROW.replace("@login ", "@login\t"), ":2: column base: the code must be one of"),
+        (HEAD + ROW.replace("@login ", "@login, "), ":2: column base: the code must be one of"),
+        (HEAD + ROW.replace("endpoint ", ""), ":2: column object: the object must be a layer"),
         (HEAD + ROW.replace("/a", "/a  # why"), ":2: column object: a path starts with '/'"),
-        (HEAD + " # why\n" + ROW, ":2: a row has the 4 columns"),
-        (HEAD + ROW + "\n" + ROW, ":4: column object: 'endpoint GET /a' has a row already, "),
+        (HEAD + " # why\n" + ROW, ":2: a row must have the 4 columns"),
+        (HEAD + ROW + "\n" + ROW, ":4: column object: 'endpoint GET /a' appears twice, first in "),
     ],
 )
 def test_a_table_with_a_fault_is_refused_with_line_and_column(tmp_path: Path, text: str, fault: str) -> None:
@@ -182,7 +185,9 @@ def test_former_files_beside_the_table_are_refused(folder: Path) -> None:
     to_former_files(folder, "everybody")
     (folder / TABLE).write_text(table, "utf-8")
 
-    with pytest.raises(PolicyError, match=r"everybody\.csv: it stands beside .*assurance\.table: remove one"):
+    with pytest.raises(
+        PolicyError, match=r"everybody\.csv: the folder also has .*assurance\.table: remove one"
+    ):
         read_shipped(MODEL, folder)
 
 

@@ -167,13 +167,13 @@ def test_no_file_may_close_the_ways_to_prove_more(tmp_path: Path, word: str) -> 
     shutil.copy(POLICIES / TABLE, tmp_path)
     set_demands(tmp_path, "endpoint POST /api/auth/step-up", word, "base")
 
-    with pytest.raises(PolicyError, match="else nobody could get more"):
+    with pytest.raises(PolicyError, match="so that users can authenticate further"):
         read_demands(tmp_path, "base", shipped("base").endpoints)
 
 
 @pytest.mark.parametrize(
     ("made", "fault"),
-    [("@service", "a key would make others"), ("@login", "demands less than")],
+    [("@service", "an API key could create others"), ("@login", "must not demand less than")],
 )
 def test_no_file_may_make_a_key_the_way_round_a_factor(tmp_path: Path, made: str, fault: str) -> None:
     shutil.copy(POLICIES / TABLE, tmp_path)

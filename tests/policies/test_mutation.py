@@ -137,9 +137,11 @@ def test_a_back_door_for_one_object_or_one_code_is_noticed_in_each_layer() -> No
     noticed = noticed_without()
 
     for layer in ("resource", "endpoint"):
-        assert noticed[f"POST /api/user/import open to everybody logged in, in the layer {layer}"] is True
+        assert (
+            noticed[f"POST /api/user/import open to everyone who is logged in, in the layer {layer}"] is True
+        )
     for layer in ("resource", "endpoint", "grant", "permission"):
-        assert noticed[f"system:user:create open to everybody logged in, in the layer {layer}"] is True
+        assert noticed[f"system:user:create open to everyone who is logged in, in the layer {layer}"] is True
 
 
 @pytest.mark.extended

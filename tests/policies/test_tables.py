@@ -66,7 +66,7 @@ def failures_of(path: Path, text: str) -> list[tuple[str, tuple[str, ...]]]:
         ),
         (
             CALLERS + ALLOWED.replace("/api/role/list\n", "/api/rôle\n", 1),
-            "a character that is not allowed there",
+            "a character that is not allowed",
         ),
         (CALLERS + ALLOWED.replace("/api/role/list\n", "/api//role\n", 1), "an empty, '.' or '..' segment"),
         (CALLERS + DENIED.replace("    required: []\n", ""), "cases.yaml:3: a denial names what is required"),

@@ -141,7 +141,7 @@ async def test_a_path_that_another_service_has_registered_is_said_to_be_its_own(
     ):
         printed = await command(*asked)
         assert "No route of this service serves it" in printed, asked
-        assert "The service orders has registered it: ask with --service orders." in printed, asked
+        assert "The service orders has registered it: use --service orders." in printed, asked
     nowhere = await command("who", "GET", "/nowhere")
     answer = await service.data("GET", "/api/policy/who?method=GET&path=/orders/7")
     question = {"userName": "rita", "method": "GET", "path": "/orders/7"}
@@ -194,7 +194,7 @@ def test_the_embedded_installation_of_the_settings_is_read_without_an_option(tmp
     mistyped = portcullis(tmp_path, "policy", "who", "GET", "/api/user/list", "--data", str(tmp_path / "no"))
 
     assert files.output.startswith(
-        f"Source: the policy files, with nothing registered; there is no installation in {data}\n"
+        f"Source: the policy files, without registered resources; there is no installation in {data}\n"
         "GET /api/user/list\n  resource: p, resource, @unregistered, @login\n"
     )
     assert alone.output.startswith("Source: the policy files alone\n0 findings in files;")

@@ -23,7 +23,7 @@ PROBES = 10
 
 
 def ids(url: str) -> tuple[int, int]:
-    """Return the id of the resource that everybody logged in may read, and of a Button that few hold."""
+    """Return the id of the resource that logged-in users can read, and of a Button that few users hold."""
     with psycopg.connect(url) as connection:
         row = connection.execute(
             "SELECT r.id, m.id FROM sys.resource r, sys.menu m"

@@ -55,7 +55,10 @@ def test_roles_that_would_break_an_invariant_are_not_given(external: External, t
         external.folder, "admin", "create", "otter", "--role", "auditor", given=given, **variables
     )
 
-    assert (done.status, done.errors) == (1, "portcullis: This would break what must stay true: apart\n")
+    assert (done.status, done.errors) == (
+        1,
+        "portcullis: This would violate an invariant of the policy: apart\n",
+    )
 
 
 def test_a_database_that_no_start_has_filled_is_left_alone(

@@ -30,8 +30,8 @@ from tests.web.driver import Answer
 NEW = "five wary herons"
 LOGIN = "/api/auth/login"
 MADE_OF_KNOWN_WORDS = (
-    "The password must not be made of your name, address or phone, "
-    "or words of this service or your organization"
+    "The password must not consist of your name, address or phone number, or words of this service or "
+    "your organization"
 )
 
 
@@ -131,7 +131,7 @@ async def test_what_was_saved_is_logged_also_where_the_session_store_fails_after
     async def once(store: SessionStore, *given: Any, **named: Any) -> int:
         if next(asked):
             return await close(store, *given, **named)
-        raise Unavailable("The session store is out of reach")
+        raise Unavailable("The session store is unavailable")
 
     monkeypatch.setattr(SessionStore, "close_sessions", once)
     monkeypatch.setattr("sys.stdin", StringIO(f"{NEW}\n"))
@@ -220,7 +220,7 @@ def test_without_a_store_nothing_is_half_done(own_seeded_stores: EmbeddedStores,
         assert (done.status, done.output) == (1, "")
         return done.errors
 
-    assert reset("--enable") == "portcullis: The session store is out of reach\n"
+    assert reset("--enable") == "portcullis: The session store is unavailable\n"
     with psycopg.connect(own_seeded_stores.database_url) as connection:
         row = connection.execute("SELECT status, version FROM sys.user").fetchone()
     assert row == ("disabled", 1)

@@ -82,7 +82,7 @@ def test_a_check_of_the_policy_prints_the_digest_that_the_setting_may_name(tmp_p
 
     assert named.status == 0
     assert other.status == 1
-    assert f"{digest}, is not among those that policy.own_digests lets serve" in other.errors
+    assert f"{digest}, is not listed in policy.own_digests" in other.errors
 
 
 @with_each("arguments", [["--help"], ["--version"], ["admin", "--help"], ["policy", "--help"]])

@@ -78,9 +78,9 @@ def test_an_endpoint_without_a_demand_is_refused_and_so_is_a_demand_that_nobody_
     message = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(folder))
     for fault in (
         "'endpoint GET /api/role/list' has no line",
-        "'endpoint POST /api/auth/logout' is open to @initial or @login",
-        "'endpoint POST /api/auth/login' has the line for @anyone alone",
-        "'p, assurance, account delete others, @login' is about none of its objects",
+        "'endpoint POST /api/auth/logout' must be open to @initial or @login",
+        "'endpoint POST /api/auth/login' must only have the line for @anyone",
+        "'p, assurance, account delete others, @login' has an object that does not exist here",
     ):
         assert f"{folder / 'assurance.table'}, column base: {fault}" in message
 
@@ -193,7 +193,10 @@ def test_a_first_password_keeps_the_rules_for_passwords_or_the_database_stays_ne
         ("password1", "is too easy to guess"),
         (
             "Administrator1",
-            "must not be made of your name, address or phone, or words of this service or your organization",
+            (
+                "must not consist of your name, address or phone number, or words of this service or "
+                "your organization"
+            ),
         ),
     ):
         message = refusal(tmp_path, "--port", "0", PORTCULLIS_ADMIN_PASSWORD=password, **variables)

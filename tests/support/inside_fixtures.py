@@ -1,7 +1,8 @@
 """A service in the test's own process, of the test alone or shared by those of a module."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,8 @@ from service.features.embedded.stores import EmbeddedStores
 from tests.support.databases import NewDatabase, database, session_store
 from tests.support.inside import Inside, inside_published
 from tests.support.recycled import Connection, Stamps, put_back, rows_of, stamps_of
+
+ServiceWith = Callable[..., AbstractAsyncContextManager[Inside]]
 
 _PUBLISHED: Final = frozenset(
     f"sys.{table}"
@@ -28,6 +31,14 @@ _RIGHTS: Final = _PUBLISHED | {
 }
 
 
+@asynccontextmanager
+async def inside_own(stores: EmbeddedStores, template: str, **variables: str) -> AsyncIterator[Inside]:
+    """Run a service on a copy of ``template`` and a session store of its own."""
+    with database(stores, template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, **variables) as running:
+            yield running
+
+
 @pytest.fixture
 async def service(
     new_database: NewDatabase, published_template: str, redis_url: str
@@ -37,12 +48,17 @@ async def service(
         yield running
 
 
+@pytest.fixture
+def service_with(new_database: NewDatabase, published_template: str, redis_url: str) -> ServiceWith:
+    """What runs a service with other variables, each on a seeded database of its own."""
+    return lambda **variables: inside_published(new_database(published_template), redis_url, **variables)
+
+
 @pytest.fixture(scope="module")
 async def shared(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Inside]:
     """One service for the tests of a module that change nothing."""
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url) as running:
-            yield running
+    async with inside_own(stores, published_template) as running:
+        yield running
 
 
 @dataclass(frozen=True)

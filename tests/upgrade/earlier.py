@@ -73,11 +73,6 @@ class Kept:
         self.data = folder / "data"
         self.dump = folder / "database.sql"
 
-    @property
-    def has_cluster(self) -> bool:
-        """True if the data directory has its PostgreSQL: that is kept of the release alone, for its size."""
-        return (self.data / "postgres").exists()
-
 
 def unpacked(name: str, folder: Path) -> Kept:
     """Unpack what is kept of a version into ``folder``, which the servers must be able to read."""

@@ -4,8 +4,6 @@ Also after a process that makes or migrates the schema was killed in the middle.
 """
 
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -17,12 +15,13 @@ from sqlalchemy import text
 
 from service.features.embedded.stores import EmbeddedStores
 from service.records.database.transactions import engine
-from service.records.installation.migrate import migrate
+from service.records.installation.migrate import migrate, prepare
 from service.records.installation.schema_revision import expected_schema, record_support, schema_standing
 from service.records.migrations.running import upgrade
 from tests.support.databases import NewDatabase, database
-from tests.support.running import ROOT
+from tests.support.forks import forks
 from tests.support.schema_dump import dump_of, schema_of
+from tests.support.unstarted import COVERED
 from tests.support.waiting import eventually
 from tests.upgrade.earlier import COMMITS, RELEASE, unpacked
 from tests.upgrade.installations import restore, run_dump
@@ -96,12 +95,6 @@ SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 
 """
 USERS: Final = text('SELECT id, user_name, password_hash, email, status, version FROM sys."user" ORDER BY id')
 
-START: Final = """
-import sys
-from service.records.installation.migrate import prepare
-from tests.support.unstarted import COVERED
-prepare(sys.argv[1], lambda: "hash", COVERED, ())
-"""
 HOLD: Final = """
 SELECT pg_advisory_lock(1);
 CREATE FUNCTION public.hold() RETURNS event_trigger LANGUAGE plpgsql SET lock_timeout = 0 AS $$
@@ -122,15 +115,22 @@ SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_ba
 """
 
 
+def start(url: str) -> None:
+    """Make or migrate the schema, as the first step of a start does."""
+    prepare(url, lambda: "hash", COVERED, ())
+
+
 def kill_in_the_middle(stores: EmbeddedStores, url: str) -> None:
     """Kill a start while it makes the table of reviews; return when its transaction has ended."""
     name = conninfo_to_dict(url)["dbname"]
     with psycopg.connect(stores.url_of(str(name), administrator=True), autocommit=True) as administrator:
         administrator.execute(HOLD)
-        start = subprocess.Popen([sys.executable, "-c", START, url], cwd=ROOT)
+        process = forks().Process(target=start, args=(url,))
+        process.start()
         assert eventually(lambda: administrator.execute(HELD).fetchone() is not None)
-        start.kill()
-        assert start.wait() == -signal.SIGKILL
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
         administrator.execute("SELECT pg_advisory_unlock(1)")
         assert eventually(lambda: administrator.execute(IN_WORK).fetchone() is None)
         administrator.execute("DROP EVENT TRIGGER hold")
@@ -145,7 +145,7 @@ def test_a_migration_that_is_killed_in_the_middle_changes_nothing_and_the_next_s
     before = schema_of(empty_database_url)
     kill_in_the_middle(stores, empty_database_url)
     assert schema_of(empty_database_url) == before
-    subprocess.run([sys.executable, "-c", START, empty_database_url], cwd=ROOT, check=True)
+    start(empty_database_url)
     assert schema_of(empty_database_url) == new_schema
 
 
@@ -155,5 +155,5 @@ def test_a_first_start_that_is_killed_in_the_middle_leaves_nothing_and_the_next_
     before = schema_of(empty_database_url)
     kill_in_the_middle(stores, empty_database_url)
     assert schema_of(empty_database_url) == before
-    subprocess.run([sys.executable, "-c", START, empty_database_url], cwd=ROOT, check=True)
+    start(empty_database_url)
     assert schema_of(empty_database_url) == new_schema

@@ -39,7 +39,7 @@ async def test_it_is_assigned_until_its_end_and_not_beyond(house: Inside) -> Non
         answer = await house.ask("POST", target, {"roleCode": "files", **until}, token=token)
         assert (answer.status, answer.json["layer"]) == (403, "grant"), answer.body
         assert answer.json["required"] == [RIGHT]
-        assert "you hold what is missing only until" in answer.json["detail"]
+        assert "you hold the missing permissions only until" in answer.json["detail"]
     given = await house.ask("POST", target, {"roleCode": "files", "until": after(0.5)}, token=token)
     assert given.status == 201, given.body
     assignment = f"{target}/{given.json['data']['id']}"

@@ -46,7 +46,7 @@ async def test_a_refused_grant_names_its_decision_and_all_codes_that_are_lacking
     assert (answer.status, answer.code, answer.json["layer"]) == (403, "permission_denied", "grant")
     assert (answer.json["required"], answer.json["needed"]) == (lacking, "all")
     assert answer.json["decisionId"] == explained["grant"]["decisionId"]
-    assert "all of those required would be needed" in answer.json["detail"]
+    assert "all of the required permissions would be needed" in answer.json["detail"]
 
 
 async def test_a_refused_grant_stands_in_the_operation_log_as_a_denial(house: Inside) -> None:

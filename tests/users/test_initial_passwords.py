@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from tests.support.databases import NewDatabase
 from tests.support.inside import CHEAP_HASHER, Inside, inside_published
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.users.people import HERON, PASSWORD, execute, made
 from tests.web.driver import Answer
@@ -170,12 +171,8 @@ async def test_a_login_with_a_leaked_password_is_initial_without_an_end_until_it
     assert not is_initial(await service.log_in("heron", OWN))
 
 
-async def test_with_the_setting_off_nothing_is_initial_and_nothing_expires(
-    new_database: NewDatabase, published_template: str, redis_url: str
-) -> None:
-    async with inside_published(
-        new_database(published_template), redis_url, PORTCULLIS_PASSWORD__INITIAL="false"
-    ) as service:
+async def test_with_the_setting_off_nothing_is_initial_and_nothing_expires(service_with: ServiceWith) -> None:
+    async with service_with(PORTCULLIS_PASSWORD__INITIAL="false") as service:
         await made(service)
         execute(service, "UPDATE sys.user SET create_time = now() - interval '1 year'")
         execute(
@@ -190,11 +187,9 @@ async def test_with_the_setting_off_nothing_is_initial_and_nothing_expires(
         assert mark_of(service, ADMINISTRATOR) == "given"
 
 
-async def test_who_has_a_second_factor_may_set_a_shorter_password(
-    new_database: NewDatabase, published_template: str, redis_url: str
-) -> None:
+async def test_who_has_a_second_factor_may_set_a_shorter_password(service_with: ServiceWith) -> None:
     lengths = {"PORTCULLIS_PASSWORD__MIN_LENGTH": "15", "PORTCULLIS_PASSWORD__MIN_LENGTH_WITH_FACTOR": "8"}
-    async with inside_published(new_database(published_template), redis_url, **lengths) as service:
+    async with service_with(**lengths) as service:
         user = await made(service)
         path = f"/api/user/{user['id']}/password"
         short = {"newPassword": "x7#Kq!2z"}

@@ -9,8 +9,8 @@ import pytest
 from service.features.embedded.stores import EmbeddedStores
 from service.records.user_list import SORTS
 from tests.support.cases import with_each
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 from tests.users.people import execute, role_id
 
 MANY = 60
@@ -28,27 +28,26 @@ ODD = "100%_\\sure"
 
 @pytest.fixture(scope="module")
 async def _aviary(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Inside]:
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url) as running:
-            execute(running, MAKE)
-            execute(
-                running,
-                "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
-                " VALUES (%s, %s, 'Odd', 'x')",
-                ODD,
-                ODD,
-            )
-            execute(
-                running,
-                "INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r"
-                " WHERE user_name LIKE 'bird%5' AND role_code IN ('auditor', 'user')",
-            )
-            execute(
-                running,
-                "INSERT INTO sys.user_login SELECT id, timestamptz '2026-03-01Z' - id * interval '1 hour'"
-                " FROM sys.user WHERE user_name LIKE 'bird%7'",
-            )
-            yield running
+    async with inside_own(stores, published_template) as running:
+        execute(running, MAKE)
+        execute(
+            running,
+            "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
+            " VALUES (%s, %s, 'Odd', 'x')",
+            ODD,
+            ODD,
+        )
+        execute(
+            running,
+            "INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r"
+            " WHERE user_name LIKE 'bird%5' AND role_code IN ('auditor', 'user')",
+        )
+        execute(
+            running,
+            "INSERT INTO sys.user_login SELECT id, timestamptz '2026-03-01Z' - id * interval '1 hour'"
+            " FROM sys.user WHERE user_name LIKE 'bird%7'",
+        )
+        yield running
 
 
 @pytest.fixture

@@ -6,7 +6,9 @@ from tests.users.people import HERON, PASSWORD, made
 from tests.web.driver import Answer
 
 PHONE = "+49 30 7391846"
-REASON = "must not be made of your name, address or phone, or words of this service or your organization"
+REASON = (
+    "must not consist of your name, address or phone number, or words of this service or your organization"
+)
 
 
 def refused(answer: Answer, field: str) -> bool:

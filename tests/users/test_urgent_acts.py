@@ -92,7 +92,7 @@ async def test_what_gives_rights_waits_for_a_bulk_edit_and_says_so(house: Inside
         answer = await house.ask("PATCH", f"/api/user/{heron}", {"roleIds": [reader]})
     problem = answer.json
     assert (answer.status, problem["code"]) == (503, "unavailable")
-    assert problem["detail"].startswith("Others are changing the same")
+    assert problem["detail"].startswith("Another change to the same data is in progress. Try again")
     assert int(answer.header("Retry-After") or 0) > 0
     assert (await house.ask("PATCH", f"/api/user/{heron}", {"roleIds": [reader]})).status == 200
 

@@ -11,8 +11,8 @@ import yaml
 from service.records import role_rights
 from tests.features.scim.scim_client import GROUP, scim_client
 from tests.service.conftest import variables_for
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import query
 from tests.support.running import command, environment
 from tests.support.waiting import eventually_here
@@ -24,8 +24,8 @@ BUTTONS, MEMBERS = 3000, 20_000
 
 
 @pytest.fixture
-async def own(new_database: NewDatabase, published_template: str, redis_url: str) -> AsyncIterator[Inside]:
-    async with inside_published(new_database(published_template), redis_url) as house:
+async def own(service_with: ServiceWith) -> AsyncIterator[Inside]:
+    async with service_with() as house:
         yield house
 
 

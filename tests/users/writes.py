@@ -377,10 +377,6 @@ def _edited_role(method: str, *, enabled: bool = True) -> Callable[[World, str],
     return _role(method, "", body)
 
 
-def _emptied(_world: World) -> Any:
-    return {"menuIds": []}
-
-
 def _edits(method: str) -> tuple[Write, ...]:
     """Return the writes that ``PUT`` and ``PATCH`` make alike."""
     return (

@@ -66,7 +66,7 @@ class Table(Authenticator):
     async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if token == "down":
-            raise Unavailable("The session store is out of reach")
+            raise Unavailable("The session store is unavailable")
         if token == "ended":
             raise RefreshRequired
         if token not in CALLERS:

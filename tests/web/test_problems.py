@@ -23,7 +23,7 @@ async def test_a_refusal_becomes_a_problem_document() -> None:
     assert answer.header("content-type") == "application/problem+json"
     assert answer.json == {
         "type": "/docs/errors#conflict",
-        "title": "The request conflicts with what is stored",
+        "title": "The request conflicts with the stored data",
         "status": 409,
         "detail": "There is such a thing already",
         "code": "conflict",

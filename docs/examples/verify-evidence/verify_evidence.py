@@ -4,7 +4,7 @@
 
 Checks the SHA-256 of each file, that tables and page say what content.json says, the seal, the chain of each
 entry of the log, and that the entries lead to a head that you have kept. Without the key, the seal and the
-entries of chains with a key can't be checked: that is a fault. Exit status 0: the archive is as it was made.
+entries of chains with a key can't be checked: that is a fault. Exit status 0: the archive is unchanged.
 Get this file from the project, not from an archive that you doubt.
 """
 
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     keys = lines_of(options.key_file)
     notes, faults = verify(Path(options.archive).read_bytes(), keys, heads_in(lines_of(options.heads)))
-    end = f"{options.archive} is {'NOT ' if faults else ''}as it was made"
+    end = f"{options.archive} {'was CHANGED after it was created' if faults else 'is unchanged'}"
     for line in (*notes, *(f"FAULT: {fault}" for fault in faults), end):
         sys.stdout.write(f"{line}\n")
     return 1 if faults else 0
@@ -142,7 +142,7 @@ def of_files(data: bytes, files: dict[str, bytes], manifest: Any, content: Any) 
     changed = {name for name, _ in set(digests.items()) ^ set(manifest["files"].items())}
     changed |= {name for name, file in made.items() if files.get(name) != file}
     changed |= set(files) - {MANIFEST, CONTENT, LOG, SCRIPT, *made}
-    faults = [f"{name} is not as it was made" for name in sorted(changed)]
+    faults = [f"{name} was changed after it was created" for name in sorted(changed)]
     if manifest["kind"] != content["kind"]:
         faults.append("its manifest is that of another kind of evidence")
     again = io.BytesIO()
@@ -226,7 +226,7 @@ def of_segment(
         )
         is_linked = not follows or link["before"] == before["hash"]
         if digest(key, covered) != link["hash"] or not is_linked:
-            faults.append(f"{place}: entry number {link['number']} is not as it was written")
+            faults.append(f"{place}: entry number {link['number']} was changed after it was written")
         if not follows:
             runs.append([])
         runs[-1].append(link)

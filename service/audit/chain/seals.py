@@ -84,7 +84,8 @@ class Judgement:
 
 
 _NOT_SET: Final = (
-    "it must be sealed, by a key that is not set here: oplog.chain_key or oplog.chain_previous_key"
+    "it must be sealed with a key that is not configured here: set oplog.chain_key or "
+    "oplog.chain_previous_key"
 )
 SEALED: Final = Judgement("sealed")
 UNSEALED: Final = Judgement("unsealed")
@@ -133,7 +134,7 @@ class RevisionSeals:
         if known := [key for key in self.key_ids if key in stored]:
             right = self.made_for(revision)
             if any(stored[key] != right[key] for key in known):
-                return Judgement("forged", "its seal is not that of its content")
+                return Judgement("forged", "its seal does not match its content")
             self._note(revision)
             return SEALED
         since = revision.sealed_from if self.sealed_from is None else self.sealed_from
@@ -141,7 +142,7 @@ class RevisionSeals:
             return UNSEALED
         if stored or not self.key_ids:
             return Judgement("unknown_key", _NOT_SET)
-        return Judgement("forged", f"it has no seal, and each revision since {since} has one")
+        return Judgement("forged", f"it has no seal, although every revision since {since} has one")
 
     async def judged(self, connection: Connection, revision: PolicyRevision) -> Judgement:
         """Learn, and judge."""
@@ -157,7 +158,7 @@ class RevisionSeals:
         if not judgement.is_trusted or revision.lines_digest is None:
             return judgement
         if await policy_history.lines_digest(connection, revision.revision) != revision.lines_digest:
-            return Judgement("forged", "the lines that history keeps of it are not those that were published")
+            return Judgement("forged", "its lines in the history differ from the published lines")
         return judgement
 
     async def require(self, connection: Connection, *numbers: int) -> None:
@@ -171,7 +172,7 @@ class RevisionSeals:
                 judgement = await self.judged_with_lines(connection, revision)
                 if not judgement.is_trusted:
                     raise RevisionUntrusted(
-                        f"Revision {number} is not as it was published: {judgement.reason}"
+                        f"Revision {number} differs from its published version: {judgement.reason}"
                     )
 
     async def learn(self, connection: Connection) -> None:

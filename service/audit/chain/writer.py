@@ -101,7 +101,7 @@ class Writing:
                 try:
                     grown = await append(connection, self._chain, log, list(missing.values()))
                 except AlreadyWritten:  # its id is in the log with another time
-                    raise Refused("its id was written before with another time") from None
+                    raise Refused("its id was already written with another time") from None
             await _settle(connection, log, new, written=True)
         self._note(restore_epoch, grown)
 

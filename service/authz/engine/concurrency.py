@@ -36,7 +36,7 @@ class ConcurrencyLimit:
             async with asyncio.timeout(self._patience):
                 await self._turn.acquire()
         except TimeoutError:
-            raise Unavailable("Too many are asking about the policy") from None
+            raise Unavailable("Too many policy questions are in progress. Try again") from None
         try:
             yield
         finally:

@@ -105,7 +105,7 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._sealed:
-            raise AttributeError(f"an enforcer is fixed: {name} can't be changed, build another one")
+            raise AttributeError(f"an enforcer is immutable: {name} can't be changed, build another one")
         super().__setattr__(name, value)
 
 
@@ -117,7 +117,7 @@ def _compiled(text: str) -> CompiledMatcher:
 
 def _forbid(name: str) -> None:
     def refuse(_self: IndexedEnforcer, *_: object, **__: object) -> None:
-        raise AttributeError(f"an enforcer is fixed: {name} is not for it, build another one")
+        raise AttributeError(f"an enforcer is immutable and has no {name}: build another one")
 
     setattr(IndexedEnforcer, name, refuse)
 

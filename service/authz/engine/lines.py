@@ -177,7 +177,7 @@ def _require_valid(changes: Changes) -> None:
         of_other = layer == ASSURANCE and tuple(name.split(" ", 1)) in changes
         fault = None if of_other else object_fault(layer, name)
         if len(codes) > 1 and len({*codes}) < len(codes):
-            fault = fault or "a line is there twice"
+            fault = fault or "a line appears twice"
         checked_before = good.issuperset(codes) and not has_codes_of_its_own(layer)
         for code in () if fault or checked_before else codes:
             fault = fault or code_fault(layer, name, code)

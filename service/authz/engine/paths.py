@@ -48,24 +48,24 @@ def canonical(raw_path: bytes | str) -> str:
     try:
         text = raw_path.decode("ascii") if isinstance(raw_path, bytes) else raw_path
     except UnicodeDecodeError:
-        raise BadRequest("The path holds bytes that must be percent-encoded") from None
+        raise BadRequest("The path contains bytes that must be percent-encoded") from None
     if _PLAIN.fullmatch(text) is not None:
         return text
     if not text.startswith("/"):
         raise BadRequest("The path does not start with a slash")
     if _ENCODED.fullmatch(text) is None:
-        raise BadRequest("The path holds a character that is not allowed there")
+        raise BadRequest("The path contains a character that is not allowed")
     for triplet in _TRIPLET.finditer(text):
         _check_encoded(int(triplet[1], 16))
     for segment in text[1:].split("/"):
         if segment in ("", ".", ".."):
-            raise BadRequest("The path holds an empty, '.' or '..' segment")
+            raise BadRequest("The path contains an empty, '.' or '..' segment")
     return _decoded(text)
 
 
 def _check_encoded(byte: int) -> None:
     if byte in _UNRESERVED:
-        raise BadRequest("The path percent-encodes a character that needs no encoding")
+        raise BadRequest("The path percent-encodes a character that must not be encoded")
     if byte in _TRICKS:
         raise BadRequest("The path percent-encodes a slash, backslash, percent sign or semicolon")
 
@@ -76,7 +76,7 @@ def _decoded(text: str) -> str:
     except UnicodeDecodeError:
         raise BadRequest("The path is not UTF-8") from None
     if any(character < " " or "\x7f" <= character < "\xa0" for character in path):
-        raise BadRequest("The path holds a control character")
+        raise BadRequest("The path contains a control character")
     return path
 
 
@@ -102,8 +102,8 @@ def registered_fault(path: str, *, may_end_in_slash: bool = False) -> str | None
     tested = path[:-1] if may_end_in_slash and len(path) > 1 and path.endswith("/") else path
     if tested == "/" != path or _REGISTERED.fullmatch(tested) is None:
         return (
-            "a path starts with '/' and has segments of letters, digits and . _ ~ -, or {name} for a whole "
-            "segment; none is empty, '.' or '..'"
+            "a path starts with '/', and its segments are {name} or consist of letters, digits and . _ ~ "
+            "-; no segment is empty, '.' or '..'"
         )
     return None
 

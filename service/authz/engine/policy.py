@@ -384,7 +384,7 @@ class Policy:
 
     def _ask(self, layer: str, object_: str, held: HeldCodes | Satisfied | None) -> Decision:
         if held is not None and isinstance(held, Satisfied) is not (layer == ASSURANCE):
-            raise TypeError(f"{held} can't be asked about in the layer {layer}")
+            raise TypeError(f"{held} can't be evaluated in the layer {layer}")
         allowed, line = self._enforced(layer, object_, held)
         return Decision(
             allowed=allowed,

@@ -52,7 +52,7 @@ class ResourceIndex:
         for name in cooperatively(added):
             key = self._key(name)
             if (other := self._by_shape.setdefault(name if key == name else key, name)) != name:
-                raise PolicyError(f"{other} and {name} fit the same requests")
+                raise PolicyError(f"{other} and {name} match the same requests")
             self._count(key, 1)
         groups: dict[tuple[str, int], list[tuple[bool, ...]]] = {}
         for method, marks in sorted(combination for combination, number in self._counts.items() if number):

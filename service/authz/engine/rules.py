@@ -139,7 +139,7 @@ class Rule(NamedTuple):
 def object_fault(layer: str, name: str) -> str | None:
     """Return why ``name`` can't be an object of ``layer``; None if it can."""
     if layer not in LAYERS:
-        return f"the layer is {', '.join(LAYERS[:-1])} or {LAYERS[-1]}, not {layer!r}"
+        return f"the layer must be {', '.join(LAYERS[:-1])} or {LAYERS[-1]}, not {layer!r}"
     return _GRAMMARS[layer].object_fault(name)
 
 
@@ -176,58 +176,69 @@ def _route_fault(service: str, route: str, *, whole: str) -> str | None:
         return None
     method, space, path = route.partition(" ")
     if method not in METHODS or not space:
-        return f"the object is '<method> <path>' with a method of {', '.join(METHODS)}, not {route!r}"
+        return f"the object must be '<method> <path>' with a method of {', '.join(METHODS)}, not {route!r}"
     fault = registered_fault(path, may_end_in_slash=other)
     return f"{fault}; not {path!r}" if fault else None
 
 
 def _coded_fault(name: str) -> str | None:
-    return None if is_code(name) else f"the object is a permission code, not {name!r}"
+    return None if is_code(name) else f"the object must be a permission code, not {name!r}"
 
 
 def _service_fault(name: str) -> str | None:
     service, space, action = name.partition(" ")
     if not space:
-        return None if is_other_service(name) else f"the object is the name of another service, not {name!r}"
+        return (
+            None
+            if is_other_service(name)
+            else (f"the object must be the name of another service, not {name!r}")
+        )
     if action in ACTIONS and is_service_name(service):
         return None
-    return f"the object is '<service> <action>' with an action of {', '.join(ACTIONS)}, not {name!r}"
+    return f"the object must be '<service> <action>' with an action of {', '.join(ACTIONS)}, not {name!r}"
 
 
 def _account_fault(name: str) -> str | None:
     if name in OBJECTS[ACCOUNT]:
         return None
-    return f"the object is an act and whom or what it is about, such as 'delete others', not {name!r}"
+    return f"the object must be an act and its target, such as 'delete others', not {name!r}"
 
 
 def _account_code_fault(name: str, code: str) -> str | None:
     if name in account_acts.NEVER_OPEN and code != NOBODY:
-        return f"'{name}' stays closed to everybody: there is no such line"
+        return f"'{name}' is always closed, so no line can open it"
     return _code_fault(name, code)
 
 
 def _code_fault(_name: str, code: str) -> str | None:
     if code in WORDS or is_code(code):
         return None
-    return f"the code is a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
+    return f"the code must be a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
 
 
 def _ending_fault(layer: str, name: str, code: str) -> str | None:
     if layer != RESOURCE or not is_other_service(split_object(name)[0]):
-        return f"only public access to other services ends, not {code!r}"
+        return f"only public access to other services can have an end, not {code!r}"
     if is_opening_word(code):
         return None
-    return f"the end is '{ANYONE}{UNTIL}2026-12-31T00:00:00Z' or of {LOGIN}, not {code!r}"
+    return (
+        f"an end must have the form '{ANYONE}{UNTIL}2026-12-31T00:00:00Z', or the same with {LOGIN}, not "
+        f"{code!r}"
+    )
 
 
 def _same_code_fault(name: str, code: str) -> str | None:
-    return None if code == name else f"a line of this layer names one code twice, not {name!r} and {code!r}"
+    return (
+        None
+        if code == name
+        else (f"object and code of a line of this layer must be equal, not {name!r} and {code!r}")
+    )
 
 
 def _service_code_fault(name: str, code: str) -> str | None:
     if " " in name:
-        return None if is_code(code) else f"the code is a permission code, not {code!r}"
-    return None if code in _ROUTER else f"the code is one of {', '.join(_ROUTER)}, not {code!r}"
+        return None if is_code(code) else f"the code must be a permission code, not {code!r}"
+    return None if code in _ROUTER else f"the code must be one of {', '.join(_ROUTER)}, not {code!r}"
 
 
 def assured(layer: str, name: str) -> str:
@@ -239,42 +250,44 @@ def _assurance_fault(name: str) -> str | None:
     layer, _, rest = name.partition(" ")
     if layer not in ASSURED:
         layers = ", ".join(ASSURED)
-        return f"the object is a layer, of {layers}, and an object of it, not {name!r}"
+        return f"the object must be a layer of {layers} and one of its objects, not {name!r}"
     return _GRAMMARS[layer].object_fault(rest)
 
 
 def _assurance_code_fault(_name: str, code: str) -> str | None:
     words = assurance.WORDS
-    return None if code in words else f"the code is one of {', '.join(words)}, not {code!r}"
+    return None if code in words else f"the code must be one of {', '.join(words)}, not {code!r}"
 
 
 def _request_fault(name: str) -> str | None:
     if request_objects.is_asked(name):
         return None
-    return f"the object is 'role <code>' or 'role <code> emergency', not {name!r}"
+    return f"the object must be 'role <code>' or 'role <code> emergency', not {name!r}"
 
 
 def _request_code_fault(_name: str, code: str) -> str | None:
     return (
-        None if code == LOGIN or is_code(code) else f"the code is a permission code or {LOGIN}, not {code!r}"
+        None
+        if code == LOGIN or is_code(code)
+        else (f"the code must be a permission code or {LOGIN}, not {code!r}")
     )
 
 
 def _approve_fault(name: str) -> str | None:
     if request_objects.is_decided(name):
         return None
-    return f"the object is such as 'role auditor stage 1 for others', not {name!r}"
+    return f"the object must have a form such as 'role auditor stage 1 for others', not {name!r}"
 
 
 def _approve_code_fault(name: str, code: str) -> str | None:
     if name.endswith(" self"):
-        return "nobody approves a request of their own: there is no such line"
+        return "authors cannot approve their own requests, so this line is not allowed"
     if name.endswith(" others"):
-        return None if is_code(code) else f"the code is a permission code, not {code!r}"
+        return None if is_code(code) else f"the code must be a permission code, not {code!r}"
     if name.endswith(" without-grant"):
-        return None if code == LOGIN else f"the code is {LOGIN}, not {code!r}"
+        return None if code == LOGIN else f"the code must be {LOGIN}, not {code!r}"
     # Revisions of development versions have @nobody.
-    return None if code in (COUNTED, NOBODY) else f"the code is {COUNTED}, not {code!r}"
+    return None if code in (COUNTED, NOBODY) else f"the code must be {COUNTED}, not {code!r}"
 
 
 def _review_fault(name: str) -> str | None:
@@ -282,15 +295,18 @@ def _review_fault(name: str) -> str | None:
         return None
     if (code := request_objects.code_of_review(name)) is not None:
         return _coded_fault(code)
-    return f"the object is one of {', '.join(sorted(OBJECTS[REVIEW]))}, not {name!r}"
+    return f"the object must be one of {', '.join(sorted(OBJECTS[REVIEW]))}, not {name!r}"
 
 
 def _review_code_fault(name: str, code: str) -> str | None:
     if name in request_objects.NEVER_OPEN:
-        return "nobody decides about their own, or in place of others: there is no such line"
+        return (
+            "reviewers cannot decide about their own access or on behalf of others, so this line is not "
+            "allowed"
+        )
     if (named := request_objects.code_of_review(name)) is not None:
         return _same_code_fault(named, code)
-    return None if code == NOBODY or is_code(code) else f"the code is a permission code, not {code!r}"
+    return None if code == NOBODY or is_code(code) else f"the code must be a permission code, not {code!r}"
 
 
 class _Grammar(NamedTuple):
@@ -326,7 +342,7 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
     for where, columns in rows:
         if len(columns) != len(Rule._fields):
             faults.append(
-                f"{where}: a line is 'p, layer, object, code', this one has {len(columns) + 1} columns"
+                f"{where}: a line must be 'p, layer, object, code'; this one has {len(columns) + 1} columns"
             )
             continue
         rule = Rule(*map(sys.intern, columns))
@@ -368,11 +384,11 @@ def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
             continue
         where = f"{path}:{number}"
         if line in seen:
-            raise PolicyError(f"{where}: '{line}' is there already")
+            raise PolicyError(f"{where}: duplicate line '{line}'")
         seen.add(line)
         kind, *columns = line.split(", ")
         if kind != "p":
-            raise PolicyError(f"{where}: a line starts with 'p, ', this one with {kind[:20]!r}")
+            raise PolicyError(f"{where}: a line must start with 'p, ', not with {kind[:20]!r}")
         yield where, columns
 
 

@@ -171,19 +171,25 @@ class _Check:
             if (rule.layer, rule.code) == (statement.layer, statement.word)
         }
         for name in sorted(open_objects.symmetric_difference(statement.objects)):
-            how = "is open, and not listed" if name in open_objects else "is listed, and no line says so"
+            how = "is open, but not listed" if name in open_objects else "is listed, but no line opens it"
             yield Violation(statement, f"{name} {how}", (name,))
         for rule in self._own():
             if rule.layer == statement.layer and rule.object in open_objects and rule.code != statement.word:
                 yield Violation(
-                    statement, f"'{rule}' stands beside {statement.word}: one means nothing", (str(rule),)
+                    statement,
+                    f"'{rule}' and {statement.word} exist for the same object: one of them has no effect",
+                    (str(rule),),
                 )
 
     @broken.register
     def _(self, statement: ExactLines) -> Iterator[Violation]:
         own_rules = {rule for rule in self._own() if rule.layer != ENDPOINT and not rule.code.startswith("@")}
         for rule in sorted(own_rules.symmetric_difference(statement.lines)):
-            how = "opens something, and is not listed" if rule in own_rules else "is listed, and is no line"
+            how = (
+                "gives access, but is not listed"
+                if rule in own_rules
+                else ("is listed, but no such line exists")
+            )
             yield Violation(statement, f"'{rule}' {how}", (str(rule),))
 
     @broken.register
@@ -197,13 +203,13 @@ class _Check:
             words, expected = demanded.get(name, set()), listed.get(name, {*statement.others})
             if words != expected:
                 demand, known = (" or ".join(sorted(each)) or "nothing" for each in (words, expected))
-                yield Violation(statement, f"{name} demands {demand}, and the list says {known}", (name,))
+                yield Violation(statement, f"{name} demands {demand}, but the list has {known}", (name,))
 
     @broken.register
     def _(self, statement: CodesLike) -> Iterator[Violation]:
         codes = {rule.code for rule in self._own() if not rule.code.startswith("@")}
         for code in sorted(code for code in codes if not re.fullmatch(statement.pattern, code)):
-            yield Violation(statement, f"the code {code} has another form than {statement.pattern}", (code,))
+            yield Violation(statement, f"the code {code} does not match {statement.pattern}", (code,))
 
     @broken.register
     def _(self, statement: CodeNeeded) -> Iterator[Violation]:
@@ -230,9 +236,11 @@ class _Check:
                 before = condition_of(self._other, each).clauses
                 allowed = Condition(self._answers, tuple((*statement.codes, *clause) for clause in before))
             if self._decide.passes_request(each, None):
-                yield Violation(statement, f"everybody can send {each.name}, without a login", (each.name,))
+                yield Violation(statement, f"everyone can send {each.name} without a login", (each.name,))
             elif (held := escaping(condition_of(self._policy, each), allowed)) is not None:
-                holding = f"a holder of {' and '.join(sorted(held))}" if held else "everybody logged in"
+                holding = (
+                    f"a holder of {' and '.join(sorted(held))}" if held else ("everyone who is logged in")
+                )
                 yield Violation(statement, f"{holding} can send {each.name}")
 
     @broken.register
@@ -332,8 +340,8 @@ class _Check:
     def _without_codes(self, each: RequestClass) -> str:
         """Return the callers who pass without any code, in words; empty for none."""
         if self._decide.passes_request(each, None):
-            return "everybody without a login"
-        return "everybody logged in" if self._decide.passes_request(each, _NO_CODES) else ""
+            return "everyone without a login"
+        return "everyone who is logged in" if self._decide.passes_request(each, _NO_CODES) else ""
 
     def _passing(self, each: RequestClass, roles: list[str]) -> Iterator[Roles]:
         """Yield each of ``roles`` that passes, and each two that pass only together.
@@ -360,7 +368,7 @@ class _Check:
 
     @staticmethod
     def _unserved(statement: Statement, name: str) -> Violation:
-        return Violation(statement, f"no route serves {name}: the statement is about nothing", (name,))
+        return Violation(statement, f"no route serves {name}, so the statement has no effect", (name,))
 
 
 def _fits(asked_shape: str, each: RequestClass) -> bool:

@@ -19,20 +19,20 @@ def demand_faults(
 ) -> Iterator[tuple[Sequence[str | int], str]]:
     """Yield each fault with its place in the list of ``level``."""
     if level not in _LEVELS:
-        yield (), f"the values of policy.assurance are {', '.join(_LEVELS)}, not {level!r}"
+        yield (), f"the value of policy.assurance must be one of {', '.join(_LEVELS)}, not {level!r}"
     if not isinstance(demands.get(_OTHERS), str):
-        yield (), f"'{_OTHERS}' has the words of all objects that are not listed"
+        yield (), f"'{_OTHERS}' must have the words for all objects that are not listed"
     seen: set[str] = set()
     for key, listed in demands.items():
         is_list = not isinstance(listed, str)
         if is_list is (key == _OTHERS):
-            yield (key,), f"words have a list of objects, and '{_OTHERS}' has words"
+            yield (key,), f"words must have a list of objects, and '{_OTHERS}' must have words"
         yield from (((key,), fault) for fault in _word_faults(key if is_list else str(listed)))
         for at, name in enumerate(listed if is_list else ()):
             if fault := object_fault(ASSURANCE, name):
                 yield (key, at), fault
             if name in seen:
-                yield (key, at), f"{name} is listed already"
+                yield (key, at), f"{name} is listed twice"
             seen.add(name)
 
 
@@ -53,7 +53,7 @@ def exact_demands(
     )
     return ExactDemands(
         name=f"{ASSURANCE} {level}",
-        reason="the list of how strongly somebody must have authenticated is exact",
+        reason="the list of authentication demands is complete",
         place=place,
         level=level,
         others=tuple(str(demands[_OTHERS]).split(" ")),

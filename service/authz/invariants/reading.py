@@ -119,7 +119,7 @@ def read_invariants(paths: Iterable[Path]) -> Invariants:
     seen: dict[str, str] = {}
     for statement in statements:
         if (first := seen.setdefault(statement.name, statement.place)) != statement.place:
-            faults.append(f"{statement.place}: the name {statement.name} is there already, in {first}")
+            faults.append(f"{statement.place}: the name {statement.name} is already used in {first}")
     if faults:
         raise PolicyError(*faults)
     return Invariants(tuple(statements))
@@ -130,7 +130,7 @@ def _faults(document: Document[InvariantsFile]) -> Iterator[str]:
         try:
             re.compile(pattern)
         except re.error as error:
-            yield f"{document.place('codes')}: this is no regular expression: {error}"
+            yield f"{document.place('codes')}: not a regular expression: {error}"
     try:
         tuple(_lines(document))
     except PolicyError as error:
@@ -154,7 +154,7 @@ Fault = tuple[Sequence[str | int], str]
 
 def _faults_of(stated: _Stated) -> Iterator[Fault]:
     if not _NAME.fullmatch(stated.name):
-        yield ("name",), "a name is words of a-z and 0-9, joined by -"
+        yield ("name",), "a name must be words of a-z and 0-9, joined by -"
     if not stated.reason.strip():
         yield ("reason",), "the reason is missing"
     given = [name for name in _KINDS if getattr(stated, name) is not None]
@@ -165,7 +165,7 @@ def _faults_of(stated: _Stated) -> Iterator[Fault]:
         else:
             yield from _kind_faults(given[0], stated)
     else:
-        yield (), f"a statement has exactly one of {', '.join(_KINDS)}"
+        yield (), f"a statement must have exactly one of {', '.join(_KINDS)}"
 
 
 def _beside_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
@@ -176,7 +176,7 @@ def _beside_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
 
 def _kind_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
     if _BESIDE[kind] == "reach" and not stated.reach:
-        yield ("reach",), f"{kind} needs reach, the requests that it is about"
+        yield ("reach",), f"{kind} needs reach, the list of its requests"
     values, apart = getattr(stated, kind), kind.startswith("no_")
     if len(values) < 1 + apart:
         yield (kind,), f"{kind} names {'two or more codes' if apart else 'at least one'}"
@@ -192,11 +192,11 @@ def _kind_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
 def _ends_within_faults(stated: _EndsWithin) -> Iterator[Fault]:
     kind = "grants_end_within"
     if stated.days < 1:
-        yield (kind, "days"), "days is 1 or more"
+        yield (kind, "days"), "days must be 1 or more"
     if not (stated.roles or stated.codes):
-        yield (kind,), f"{kind} names roles, codes, or both"
+        yield (kind,), f"{kind} must name roles, codes, or both"
     if "" in (stated.roles or ()):
-        yield (kind, "roles"), "a role code is not empty"
+        yield (kind, "roles"), "a role code must not be empty"
     for at, code in enumerate(stated.codes or ()):
         if reason := _value_fault("no_user_holds", code):
             yield (kind, "codes", at), reason
@@ -204,13 +204,13 @@ def _ends_within_faults(stated: _EndsWithin) -> Iterator[Fault]:
 
 def _value_fault(kind: str, text: str) -> str | None:
     if kind == "only_roles":
-        return None if text else "a role code is not empty"
+        return None if text else "a role code must not be empty"
     if kind == "code_needed_for":
-        return None if text in METHODS else f"{text!r} is none of {', '.join(METHODS)}"
+        return None if text in METHODS else f"{text!r} must be one of {', '.join(METHODS)}"
     if not is_code(text):
-        return f"{text!r} is no permission code"
+        return f"{text!r} is not a permission code"
     if kind.startswith("no_") and "*" in text.split(":"):
-        return f"{text} has a wildcard: name the codes that are to be kept apart"
+        return f"{text} has a wildcard: list each code that must be kept apart"
     return None
 
 
@@ -222,7 +222,7 @@ def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
                 continue
             yield Exactly(
                 name=f"{word} {layer}",
-                reason=f"the list of what the node's own lines open to {word} is exact",
+                reason=f"the list of requests that the policy files open to {word} is complete",
                 place=document.place(word, layer),
                 word=word,
                 layer=layer,
@@ -234,14 +234,14 @@ def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
     if content.lines is not None:
         yield ExactLines(
             name="lines",
-            reason="the list of what the node's own lines open by a code is exact",
+            reason="the list of requests that the policy files open by a code is complete",
             place=document.place("lines"),
             lines=tuple(_lines(document)),
         )
     if content.codes is not None:
         place = document.place("codes")
         yield CodesLike(
-            name="codes", reason="all codes have the stated form", place=place, pattern=content.codes
+            name="codes", reason="all codes match the stated form", place=place, pattern=content.codes
         )
     for at, stated in enumerate(content.statements):
         yield _statement(stated, document.place("statements", at))

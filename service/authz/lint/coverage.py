@@ -28,12 +28,14 @@ def coverage_faults(routes: Iterable[Route], endpoints: Collection[Rule]) -> lis
         if rule.layer == ENDPOINT:
             lines.setdefault(rule.object, set()).add(rule.code)
     faults = [
-        f"{name}: there are assurance lines and no such route" for name in demanded if name not in declared
+        f"{name}: assurance lines for a route that does not exist"
+        for name in demanded
+        if name not in declared
     ]
     for name in sorted(declared.keys() | lines.keys()):
         expected, actual = declared.get(name), lines.get(name)
         if expected is None:
-            faults.append(f"{name}: there are endpoint lines and no such route")
+            faults.append(f"{name}: endpoint lines for a route that does not exist")
         elif actual is None:
             faults.append(f"{name}: the route has no endpoint line")
         elif expected != actual:
@@ -50,19 +52,19 @@ def catalogue_faults(routes: Iterable[Route], catalogue: Mapping[str, AbstractSe
     """
     declared = {f"{method} {template}": set(codes) - {ANYONE, LOGIN} for method, template, codes in routes}
     faults = [
-        f"{name}: the catalogue of permissions says that it is opened by {_listed(codes)}: no such route"
+        f"{name}: the permission catalogue opens it by {_listed(codes)}, but the route does not exist"
         for name, codes in sorted(catalogue.items())
         if name not in declared
     ]
     return faults + [
-        f"{name}: the code requires {_listed(codes)}, the catalogue of permissions says {_listed(catalogued)}"
+        f"{name}: the code requires {_listed(codes)}, the permission catalogue has {_listed(catalogued)}"
         for name, codes in sorted(declared.items())
         if codes != (catalogued := catalogue.get(name, frozenset()))
     ]
 
 
 def _listed(codes: Iterable[str]) -> str:
-    return " or ".join(sorted(codes)) or "nothing at all"
+    return " or ".join(sorted(codes)) or "nothing"
 
 
 _PARAMETER: Final = "{}"

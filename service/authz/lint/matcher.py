@@ -69,7 +69,7 @@ PROBES: Final = (
         probe
         for word in sorted(OPENING_NOTHING)
         for probe in _never(
-            f"it opens {word}, which must match nothing",
+            f"it opens {word}, which must never match",
             word,
             ANONYMOUS,
             _NONE,
@@ -79,18 +79,18 @@ PROBES: Final = (
     ),
     *_never(f"it opens {LOGIN} to callers without a session", LOGIN, ANONYMOUS),
     *_never("it opens permission codes to callers without a session", "a:b", ANONYMOUS),
-    *_never("it opens permission codes to callers who hold none", "a:b", _NONE, _FACTORS),
+    *_never("it opens permission codes to callers without permissions", "a:b", _NONE, _FACTORS),
     *_never(
-        f"it opens {TWO_FACTORS} to callers who do not satisfy it",
+        f"it opens {TWO_FACTORS} to callers that do not satisfy it",
         TWO_FACTORS,
         ANONYMOUS,
         HeldCodes(["*", TWO_FACTORS]),
         _PASSWORD,
         _KEY,
     ),
-    *_never(f"it opens {LOGIN} to API keys where it asks who has logged in", LOGIN, _KEY),
+    *_never(f"it opens {LOGIN} to API keys in a layer about login methods", LOGIN, _KEY),
     *_never(
-        "it opens a permission code to callers who hold another", "a:b", HeldCodes(["a:c", "b:*", "b:*:b"])
+        "it opens a permission code to holders of another code", "a:b", HeldCodes(["a:c", "b:*", "b:*:b"])
     ),
 )
 """Rows that a matcher must allow, and requests that it must never allow."""
@@ -123,9 +123,14 @@ def grammar_faults(pieces: Sequence[Piece]) -> list[Piece]:
     first = pieces[0][0]
     text = _as_one_text(pieces)
     if len(text) > MOST_CHARACTERS:
-        return [(first, f"the matcher has more than {MOST_CHARACTERS} characters: nobody can review it")]
+        return [
+            (
+                first,
+                (f"the matcher has more than {MOST_CHARACTERS} characters, which is too long for a review"),
+            )
+        ]
     if text != as_python("".join(piece for _, piece in pieces)):
-        return [(first, "the request is written r. and the line p., without numbers")]
+        return [(first, "write r. for the request and p. for the line, without numbers")]
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -151,7 +156,7 @@ def _only_python_reads(pieces: Sequence[Piece]) -> Iterator[Piece]:
         line = next(number for number, piece in pieces if (before := before - len(piece)) < 0)
         yield (
             line,
-            f"only Python reads '{word[0] if word else rest}': a matcher is written with &&, || and ==",
+            f"'{word[0] if word else rest}' is Python syntax: write a matcher with &&, || and ==",
         )
 
 
@@ -201,17 +206,20 @@ def _not_in_grammar(node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
             for value in values:
                 yield from _not_in_grammar(value)
         case ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[ast.NotEq()]):
-            yield node, "there is no negation: who holds more must never be refused more"
+            yield node, "negation is not allowed: more permissions must never lead to more refusals"
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             yield from _bad_comparison(node, left, right)
         case ast.Compare(ops=[_]):
-            yield node, "texts are compared with == only"
+            yield node, "texts can only be compared with =="
         case ast.Compare():
-            yield node, "comparisons are not chained: join them with &&"
+            yield node, "comparisons can't be chained: join them with &&"
         case ast.Call():
             yield from _bad_call(node)
         case _:
-            yield node, f"'{_shown(node)}' is no comparison and no call: the matcher must be a boolean"
+            yield (
+                node,
+                (f"'{_shown(node)}' is neither a comparison nor a call: the matcher must be a boolean"),
+            )
 
 
 def _bad_comparison(node: ast.expr, left: ast.expr, right: ast.expr) -> Iterator[tuple[ast.expr, str]]:
@@ -224,19 +232,22 @@ def _bad_comparison(node: ast.expr, left: ast.expr, right: ast.expr) -> Iterator
     allowed = " or ".join(f'p.code == "{literal}"' for literal in _LITERALS)
     yield (
         node,
-        f"'{_shown(node)}' is not allowed: beside the two outer equalities, a comparison is {allowed}",
+        (
+            f"'{_shown(node)}' is not allowed: except for the two outer equalities, a comparison must be "
+            f"{allowed}"
+        ),
     )
 
 
 def _bad_call(node: ast.Call) -> Iterator[tuple[ast.expr, str]]:
     name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
     if name not in _ARGUMENTS:
-        yield node, f"the function '{name}' is not known; there are {', '.join(_ARGUMENTS)}"
+        yield node, f"the function '{name}' is unknown; the functions are {', '.join(_ARGUMENTS)}"
         return
     expected = ", ".join(["r.caller", "p.code"][: _ARGUMENTS[name]])
     given = [argument.id if isinstance(argument, ast.Name) else "" for argument in node.args]
     if node.keywords or ", ".join(given) != expected.replace(".", "_"):
-        yield node, f"{name} is called as {name}({expected})"
+        yield node, f"{name} must be called as {name}({expected})"
 
 
 def _shown(node: ast.expr) -> str:
@@ -247,7 +258,7 @@ def _missing_equalities(demanded: Sequence[frozenset[str]]) -> Iterator[str]:
     for pair in _EQUALITIES:
         if pair not in demanded:
             request, line = (name.replace("_", ".") for name in sorted(pair, reverse=True))
-            yield f"'{request} == {line}' must be demanded of every line, joined by && on the outside"
+            yield f"'{request} == {line}' must apply to every line: join it by && at the outermost level"
 
 
 def _wrong_answers(text: str) -> list[str]:

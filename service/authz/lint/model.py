@@ -70,7 +70,9 @@ def require_grammar(text: str, name: str = "model.conf") -> None:
 
 def _lint(text: str, name: str, of_matcher: MatcherFaults) -> None:
     if len(text.encode()) > MOST_BYTES:
-        raise PolicyError(f"{name}: the model has more than {MOST_BYTES} bytes: nobody can review it")
+        raise PolicyError(
+            f"{name}: the model has more than {MOST_BYTES} bytes, which is too long for a review"
+        )
     reading = _Reading(text)
     faults = reading.faults + _missing(reading)
     for entry in reading.entries:
@@ -120,23 +122,23 @@ class _Reading:
 
     def _interrupt(self, number: int, what: str) -> None:
         if self._pieces:
-            self._say(number, f"{what} cuts off the value that the backslash before it continues")
+            self._say(number, f"{what} follows a backslash, so the continued value is cut off")
             self._pieces = []
 
     def _start_section(self, number: int, line: str) -> None:
         self._section = name = line[1:-1] if line[-1] == "]" else ""
         if name not in SECTIONS:
             known = ", ".join(f"[{section}]" for section in SECTIONS)
-            self._say(number, f"{line} is no section of this model; they are {known}")
+            self._say(number, f"{line} is not a section of this model; the sections are {known}")
         elif name in self.sections:
-            self._say(number, f"[{name}] is there already, in line {self.sections[name]}")
+            self._say(number, f"[{name}] appears twice, first in line {self.sections[name]}")
         self.sections.setdefault(name, number)
 
     def _take(self, number: int, line: str) -> None:
         if "#" in line or ";" in line:
-            self._say(number, "a comment behind a value becomes part of it: give it a line of its own")
+            self._say(number, "a comment after a value becomes part of the value: put it on a separate line")
         if "\\" in line[:-1]:
-            self._say(number, "a backslash stands at the end of a line that the next one continues")
+            self._say(number, "a backslash at the end of a line continues the value on the next line")
         if line.endswith("\\"):
             self._pieces.append((number, line[:-1].strip() + " "))
             return
@@ -164,16 +166,16 @@ def _entry_faults(entry: Entry, entries: list[Entry], of_matcher: MatcherFaults)
     key = SECTIONS.get(entry.section)
     if key is None:
         # An unknown section is reported already, but not an entry before the first section.
-        return [] if entry.section else [(entry.line, f"'{entry.key} = …' stands in no section")]
+        return [] if entry.section else [(entry.line, f"'{entry.key} = …' is outside any section")]
     if entry.key != key:
-        return [(entry.line, f"[{entry.section}] has one key, '{key}', and not '{entry.key}'")]
+        return [(entry.line, f"[{entry.section}] allows only the key '{key}', not '{entry.key}'")]
     faults = []
     if any(other[:2] == entry[:2] and other.line < entry.line for other in entries):
         faults.append((entry.line, f"a second '{key} = …' would replace the first"))
     if key == "m":
         faults += of_matcher(entry.pieces)
     elif _spaced(entry) != _FIXED[key]:
-        faults.append((entry.line, f"this model's '{key}' is '{_FIXED[key]}', and not '{entry.value}'"))
+        faults.append((entry.line, f"the '{key}' of this model must be '{_FIXED[key]}', not '{entry.value}'"))
     return faults
 
 
@@ -192,5 +194,5 @@ def _casbin_differs(text: str, entries: list[Entry]) -> list[Piece]:
         kept = entry.value if entry.key in ("r", "p") else escape_assertion(entry.value)
         section = model[entry.key]
         if list(section) != [entry.key] or section[entry.key].value != kept:
-            faults.append((entry.line, f"Casbin does not read '{entry.key}' as it is written"))
+            faults.append((entry.line, f"Casbin reads '{entry.key}' differently from the written text"))
     return faults

@@ -272,7 +272,7 @@ def canonical_samples(codes: Iterable[str]) -> set[str]:
         held_codes.update(map(":".join, _patterns(whole)))
         held_codes.update(":".join((*pattern, _STAR)) for pattern in _patterns(heads))
         if len(held_codes) > MOST:
-            raise PolicyError(f"these permission codes have more than {MOST} wildcards that differ")
+            raise PolicyError(f"these permission codes have more than {MOST} different wildcards")
     return held_codes
 
 
@@ -324,5 +324,5 @@ def _shared(codes: set[Segments]) -> set[Segments]:
                 shared.add(both)
                 waiting.append(both)
         if len(shared) > MOST:
-            raise PolicyError(f"these permission codes have more than {MOST} wildcards that differ")
+            raise PolicyError(f"these permission codes have more than {MOST} different wildcards")
     return shared

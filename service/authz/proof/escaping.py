@@ -96,7 +96,7 @@ def _plainly_escaping(condition: Condition, other: Condition) -> Held | None:
         held = HeldCodes([wildcard])
         if condition.is_met_by_holder(held) and not other.is_met_by_holder(held):
             return held.codes
-    raise AssertionError("a wildcard that escapes has a canonical sample")
+    raise AssertionError("an escaping wildcard must have a canonical sample")
 
 
 def _guarding(answers: LineAnswers, clauses: Clauses) -> list[set[str]]:

@@ -44,12 +44,14 @@ class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no type
 
     def load_filtered_policy(self, model: Model, filter: Any) -> NoReturn:  # noqa: A002 - Casbin's name
         """Refuse: part of a policy decides otherwise than the whole."""
-        raise NotImplementedError("a policy is loaded whole")
+        raise NotImplementedError("a policy can only be loaded as a whole")
 
 
 def _refuse(name: str) -> None:
     def refuse(_self: PolicyAdapter, *_: object, **__: object) -> NoReturn:
-        raise NotImplementedError(f"{name}: policies are published whole, not edited through an adapter")
+        raise NotImplementedError(
+            f"{name}: policies are published as a whole and can't be edited through an adapter"
+        )
 
     setattr(PolicyAdapter, name, refuse)
 

@@ -78,7 +78,7 @@ class Change:
 
 def not_buildable(fault: PolicyError) -> Conflict:
     """Return the refusal of a change after which no policy could be built."""
-    detail = "The policy can't be built from what is stored"
+    detail = "The policy can't be built from the stored data"
     return Conflict(detail, rule="consistent", faults=list(fault.faults))
 
 
@@ -89,8 +89,8 @@ async def _require_able(connection: Connection, candidate: Policy, in_force: Pol
         connection, after
     ):
         raise Conflict(
-            "This demands a second factor of those who administer the policy, and no enabled administrator "
-            "has one that is strong enough",
+            "This demands a second factor from administrators of the policy, but no enabled "
+            "administrator has a sufficient one",
             rule="way_back",
         )
 
@@ -198,7 +198,7 @@ class PolicyChanges:
         except PolicyError as fault:
             _log.error("the model or the policy files can't be used", reason=str(fault))
             raise Conflict(
-                "The model or the policy files can't be used; the log says why", rule="consistent"
+                "The model or the policy files can't be used; see the log", rule="consistent"
             ) from fault
         if shipped != self._shipped:
             raise Conflict(
@@ -213,7 +213,7 @@ class PolicyChanges:
             async with asyncio.timeout(WITHIN):
                 await self._turn.acquire()
         except TimeoutError:
-            raise Unavailable("Other changes of the policy take too long") from None
+            raise Unavailable("Other policy changes are still in progress. Try again") from None
         try:
             yield
         finally:

@@ -36,7 +36,7 @@ def read_table(path: Path) -> DemandLines:
     place, header = next(rows, (str(path), []))
     if (*header,) != _COLUMNS:
         named, expected = f" {_SEPARATOR} ".join(header), f" {_SEPARATOR} ".join(_COLUMNS)
-        raise PolicyError(f"{place}: the first row names the columns: '{expected}', not '{named}'")
+        raise PolicyError(f"{place}: the first row must be the header '{expected}', not '{named}'")
     lines: dict[Demands, list[Rule]] = {level: [] for level in LEVELS}
     places: dict[str, str] = {}
     faults: list[str] = []
@@ -67,27 +67,29 @@ def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
 def _row_faults(cells: Sequence[str], places: Mapping[str, str]) -> Iterator[str]:
     """Yield the faults of a row; ``places`` are those of the objects that have a row already."""
     if len(cells) != len(_COLUMNS):
-        yield f"a row has the {len(_COLUMNS)} columns {', '.join(_COLUMNS)}, this one has {len(cells)}"
+        yield (
+            f"a row must have the {len(_COLUMNS)} columns {', '.join(_COLUMNS)}; this one has {len(cells)}"
+        )
         return
     *demands, name = cells
     if fault := object_fault(ASSURANCE, name):
         yield f"column {_OBJECT}: {fault}"
     elif name in places:
-        yield f"column {_OBJECT}: '{name}' has a row already, {places[name]}"
+        yield f"column {_OBJECT}: '{name}' appears twice, first in {places[name]}"
     for level, cell in zip(LEVELS, demands, strict=True):
         yield from (f"column {level}: {fault}" for fault in _cell_faults(name, cell))
 
 
 def _cell_faults(name: str, cell: str) -> Iterator[str]:
     if not cell:
-        yield f"there is no word; {ANYONE} demands nothing"
+        yield f"the cell is empty; write {ANYONE} for no demand"
         return
     seen: set[str] = set()
     for word in cell.split(" "):
         if fault := code_fault(ASSURANCE, name, word):
             yield fault
         elif word in seen:
-            yield f"{word} is there already"
+            yield f"{word} appears twice"
         seen.add(word)
 
 

@@ -77,7 +77,7 @@ def lines_of(folder: Path, level: Demands) -> tuple[str, tuple[Rule, ...]]:
     """
     table, former = folder / TABLE, former_files(folder)
     if table.exists() and former:
-        raise PolicyError(*(f"{path}: it stands beside {table}: remove one of the two" for path in former))
+        raise PolicyError(*(f"{path}: the folder also has {table}: remove one of the two" for path in former))
     if former:
         path = folder / FOLDER / f"{level}.csv"
         return str(path), read_rules(path)
@@ -110,21 +110,22 @@ def read_demands(folder: Path, level: Demands, endpoints: Iterable[Rule]) -> tup
     ]
     # The existence of the endpoint is compared with the routes, as for its other lines.
     faults = [
-        f"{place}: '{rule}' is about none of its objects"
+        f"{place}: '{rule}' has an object that does not exist here"
         for rule in _strangers(rules, known)
         if not rule.object.startswith(assured(ENDPOINT, ""))
     ]
     faults += (
-        f"{place}: '{name}' has no line; {ANYONE} demands nothing" for name in known if name not in words
+        f"{place}: '{name}' has no line; write {ANYONE} for no demand" for name in known if name not in words
     )
     faults += (
-        f"{place}: '{name}' has the line for {ANYONE} alone: nobody is authenticated there"
+        f"{place}: '{name}' must only have the line for {ANYONE}, since its callers are not authenticated"
         for name in (*_ALWAYS_OPEN, *(assured(ENDPOINT, name) for name in public(codes)))
         if words.get(name, (ANYONE,)) != (ANYONE,)
     )
     faults += _ways_round(place, words)
     faults += (
-        f"{place}: '{name}' is open to {INITIAL} or {LOGIN}: else nobody could get more, or leave"
+        f"{place}: '{name}' must be open to {INITIAL} or {LOGIN}, so that users can authenticate further "
+        "or log out"
         for name in (assured(ENDPOINT, name) for name in REACHABLE)
         if name in words and not {ANYONE, INITIAL, LOGIN} & {*words[name]}
     )
@@ -137,12 +138,12 @@ def _ways_round(place: str, words: Mapping[str, Collection[str]]) -> Iterator[st
     """Yield the ways by which a key circumvents a demand: its creator need not meet the demand."""
     making = frozenset(words.get(MAKING_KEYS, ()))
     if SERVICE in making:
-        yield f"{place}: '{MAKING_KEYS}' has a line for {SERVICE}: a key would make others"
+        yield f"{place}: '{MAKING_KEYS}' must not have a line for {SERVICE}: an API key could create others"
     for name, of in words.items():
         if not name.startswith(assured(ENDPOINT, "")) or SERVICE not in of:
             continue
         if any(making & caller.codes and not caller.codes & {*of} for caller in EVERY_CALLER):
-            yield f"{place}: '{MAKING_KEYS}' demands less than '{name}', which is open to keys"
+            yield f"{place}: '{MAKING_KEYS}' must not demand less than '{name}', which API keys can call"
 
 
 def demands_of_extension(path: Path, rules: Iterable[Rule]) -> tuple[Rule, ...]:
@@ -156,10 +157,10 @@ def demands_of_extension(path: Path, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     codes = _by_object(endpoints)
     open_to_all = public(codes)
     if strangers := _strangers(stated, [assured(ENDPOINT, name) for name in codes]):
-        raise PolicyError(*(f"{path}: '{rule}' is about none of its endpoints" for rule in strangers))
+        raise PolicyError(*(f"{path}: '{rule}' has an endpoint that does not exist" for rule in strangers))
     words = _by_object(stated)
     faults = [
-        f"{path}: '{name}' is public: nobody is authenticated there"
+        f"{path}: '{name}' is public, so its callers are not authenticated"
         for name in open_to_all
         if words.get(assured(ENDPOINT, name), (ANYONE,)) != (ANYONE,)
     ]

@@ -185,10 +185,10 @@ def _open(
         service, route = split_object(name)
         if service not in services or not (name in opened or route == UNREGISTERED):
             faults.append(
-                f"{name!r} can't be opened: it is neither a resource of another service nor its rest"
+                f"{name!r} can't be opened: it is neither a resource of another service nor @unregistered"
             )
         elif not is_opening_word(word):
-            faults.append(f"{name!r} can be opened to {LOGIN} or to {ANYONE}, not to {word!r}")
+            faults.append(f"{name!r} can only be opened to {LOGIN} or {ANYONE}, not to {word!r}")
         else:
             opened[name] = tuple(sorted({*opened.get(name, ()), word} - {NOBODY}))
     if faults:
@@ -210,7 +210,7 @@ def _codes(name: str, buttons: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
     for code in codes:
         # A word such as @anyone is valid in a line, but administrators must not set it by a Button.
         if not is_code(code):
-            raise PolicyError(f"the resource {name!r}: {code!r} is no permission code")
+            raise PolicyError(f"the resource {name!r}: {code!r} is not a permission code")
     return tuple(codes) or (NOBODY,)
 
 

@@ -105,7 +105,8 @@ class InvariantGuard:
             return
         if dry_run is not None:
             dry_run.warn(
-                f"It would be refused, since it breaks the invariant {violation}" for violation in violations
+                f"It would be refused because it violates the invariant {violation}"
+                for violation in violations
             )
             return
         raise broken(violations)
@@ -119,5 +120,5 @@ def broken(violations: Sequence[Violation]) -> Conflict:
     ]
     names = ", ".join(dict.fromkeys(violation.statement.name for violation in violations))
     return Conflict(
-        f"This would break what must stay true: {names}", rule="invariant", brokenInvariants=members
+        f"This would violate an invariant of the policy: {names}", rule="invariant", brokenInvariants=members
     )

@@ -36,7 +36,7 @@ class UntrustedRevisionError(PolicyError):
         self.judgement = judgement
 
 
-_FORGOTTEN: Final = Judgement("forged", "the stored lines are not those that history keeps of it")
+_FORGOTTEN: Final = Judgement("forged", "the stored lines differ from the history")
 _UNCONFIRMED: Final = UNCONFIRMED.total_seconds()
 
 
@@ -152,8 +152,8 @@ class LivePolicy:
                     policy = await asyncio.to_thread(self._whole, stored, bits, latest.revision)
             if policy.digest != latest.digest:
                 raise PolicyError(
-                    f"the stored lines do not give the digest of revision {latest.revision}: "
-                    "sys.casbin_rule or a Button is not the one that was published"
+                    f"the stored lines do not match the digest of revision {latest.revision}: "
+                    "sys.casbin_rule or a Button was changed after publishing"
                 )
             return self.offer(policy)
 
@@ -214,7 +214,7 @@ class LivePolicy:
                 while self.current.revision < revision:
                     await self._swapped.wait()
         except TimeoutError:
-            raise Unavailable(f"This worker decides by a revision older than {revision}") from None
+            raise Unavailable(f"This worker has a revision older than {revision}") from None
         return self.current
 
 
@@ -226,5 +226,5 @@ async def _is_in_history(connection: Connection, revision: int) -> bool:
 def published(stored: Stored) -> Lines:
     """Return all published lines, in order; raises PolicyError for rows that are no lines."""
     if stored.strangers:
-        raise PolicyError(f"sys.casbin_rule has {stored.strangers} rows that are no lines")
+        raise PolicyError(f"sys.casbin_rule has {stored.strangers} rows that are not policy lines")
     return Lines().changed(changes({}, stored.objects))

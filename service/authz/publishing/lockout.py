@@ -51,7 +51,7 @@ async def require_way_back(candidate: Policy, in_force: Policy) -> None:
     """
     if in_force.revision and (closing := await asyncio.to_thread(_newly_locked_out, candidate, in_force)):
         raise Conflict(
-            "This would lock everybody out of what administers the policy, also those who may do everything",
+            "This would lock everyone out of the policy administration, including holders of all permissions",
             rule="way_back",
             lockedOut=closing,
         )

@@ -126,10 +126,13 @@ async def drift(connection: Connection, in_force: Policy | None = None) -> str |
         return "no policy has been published"
     shared, _, digest = await _derived(connection, in_force)
     if digest != latest.digest:
-        return f"revision {latest.revision} is not what resources, bindings and Buttons give now"
+        return f"revision {latest.revision} does not match the current resources, bindings and Buttons"
     stored = await connection.run_sync(casbin_rule.stored)
     if await _differ(stored, shared):
-        return f"the stored lines are not those of revision {latest.revision}: somebody has changed them"
+        return (
+            f"the stored lines differ from revision {latest.revision}: they were changed directly in the "
+            "database"
+        )
     return None
 
 

@@ -70,7 +70,7 @@ class PublishedRevisions:
             async with asyncio.timeout(PATIENCE):
                 return await self._newest_since(arrived)
         except TimeoutError:
-            raise Unavailable("The newest policy revision is not known") from None
+            raise Unavailable("The newest policy revision is unknown") from None
 
     async def _newest_since(self, moment: float) -> int:
         """Return the newest revision by an answer that was asked for after ``moment``."""

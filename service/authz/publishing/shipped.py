@@ -168,7 +168,7 @@ class Shipped:
             *(name for name in shared.objects(ASSURANCE) if not is_stored(name)),
         ]
         if own:
-            raise PolicyError(*(f"the published lines must not speak of {name}" for name in own))
+            raise PolicyError(*(f"published lines must not have the object {name}" for name in own))
         return Policy(
             self.model_text,
             self._lines.joined(with_demands(shared)),
@@ -287,7 +287,9 @@ def _require_known(folder: Path, names: Collection[str], former: Collection[str]
     ]
     if strays:
         known = ", ".join(names)
-        raise PolicyError(*(f"{path}: nobody reads it: the files of lines are {known}" for path in strays))
+        raise PolicyError(
+            *(f"{path}: unknown file: the files of policy lines are {known}" for path in strays)
+        )
 
 
 def policy_folder(folder: Path | None) -> Path:
@@ -316,18 +318,16 @@ def _read_openings(path: Path) -> tuple[Rule, ...]:
     """Return the openings. A line for a registered resource here would open it past its bindings."""
     rules = _read_layer(path, RESOURCE)
     faults = [
-        f"{path}: only {', '.join(_SITUATIONS)} are objects here, not '{rule.object}': "
-        "what opens a registered resource is stored in the database"
+        f"{path}: the object must be one of {', '.join(_SITUATIONS)}, not '{rule.object}': lines of "
+        "registered resources are stored in the database"
         for rule in rules
         if split_object(rule.object)[1] not in _SITUATIONS
     ]
     if Rule(RESOURCE, UNREGISTERED, ANYONE) in rules:
-        faults.append(
-            f"{path}: {UNREGISTERED} can't be open to {ANYONE}: {LOGIN} is the widest that it may have"
-        )
+        faults.append(f"{path}: {UNREGISTERED} can't be open to {ANYONE}: the widest allowed code is {LOGIN}")
     if Rule(RESOURCE, NO_SESSION, ANYONE) not in rules:
         line = Rule(RESOURCE, NO_SESSION, ANYONE)
-        faults.append(f"{path}: the line '{line}' is missing: without it nobody could log in")
+        faults.append(f"{path}: the line '{line}' is missing: without it, users could not log in")
     if faults:
         raise PolicyError(*faults)
     return rules
@@ -352,7 +352,7 @@ def _read_extension(extension: Extension) -> tuple[Rule, ...]:
     ]
     if strangers:
         allowed = f"paths below {extension.prefix} and codes that begin with '{extension.name}:'"
-        raise PolicyError(*(f"{path}: only {allowed}, not '{line}'" for line in strangers))
+        raise PolicyError(*(f"{path}: only {allowed} are allowed, not '{line}'" for line in strangers))
     return rules
 
 
@@ -362,7 +362,8 @@ def _read_endpoints(path: Path) -> tuple[Rule, ...]:
     of_services = [rule for rule in rules if rule.layer == SERVICE]
     allowed = {f"{PORTCULLIS} {action}" for action in OWN_ACTIONS}
     faults = [
-        f"{path}: lines of the {SERVICE} layer are about {', '.join(sorted(allowed))} here, not '{rule}'"
+        f"{path}: lines of the {SERVICE} layer must have an object of {', '.join(sorted(allowed))} here, "
+        f"not '{rule}'"
         for rule in of_services
         if rule.object not in allowed
     ]
@@ -378,10 +379,12 @@ def _read_accounts(path: Path) -> tuple[Rule, ...]:
     rules = _read_layer(path, ACCOUNT, REVIEW)
     lined = {rule.object.partition(" ")[0] for rule in rules if rule.layer == ACCOUNT}
     faults = [
-        f"{path}: '{act}' has no line; {NOBODY} closes it" for act in (*ACTS, *ASKING) if act not in lined
+        f"{path}: '{act}' has no line; use {NOBODY} to close it"
+        for act in (*ACTS, *ASKING)
+        if act not in lined
     ]
     faults += (
-        f"{path}: '{rule}' follows from reviews that were begun with this code"
+        f"{path}: '{rule}' is derived from reviews with this code"
         for rule in rules
         if rule.layer == REVIEW and code_of_review(rule.object) is not None
     )
@@ -396,7 +399,10 @@ def _read_layer(path: Path, *layers: str) -> tuple[Rule, ...]:
     if strangers:
         layer_names = " and ".join(layers)
         raise PolicyError(
-            *(f"{path}: lines of the {layer_names} layer only, not '{line}'" for line in strangers)
+            *(
+                f"{path}: only lines of the {layer_names} layer are allowed, not '{line}'"
+                for line in strangers
+            )
         )
     return rules
 
@@ -408,6 +414,5 @@ def require_allowed(digest: str, allowed: Collection[str]) -> None:
     """Raise PolicyError unless ``digest`` is in ``allowed`` or ``allowed`` is empty."""
     if allowed and digest not in allowed:
         raise PolicyError(
-            f"the digest of this node's static policy, {digest}, is not among those that "
-            f"{OWN_DIGESTS} lets serve"
+            f"the digest of this node's static policy, {digest}, is not listed in {OWN_DIGESTS}"
         )

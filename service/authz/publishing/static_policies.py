@@ -41,7 +41,7 @@ class StaticPolicies:
         if not digests:
             _log.info("no worker decides by another own part of the policy any more", event_type="security")
             return
-        reason = f"{OWN_DIGESTS} does not name it" if self._allowed else "it is not that of this node"
+        reason = f"{OWN_DIGESTS} does not list it" if self._allowed else "it differs from this node"
         _log.error(
             "workers decide by another own part of the policy",
             event_type="security",

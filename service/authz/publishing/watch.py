@@ -247,7 +247,7 @@ class PolicyWatch:
         in_force = self._live.current.revision
         _log.error(why, event_type="security", newest=newest, in_force=in_force)
         try:
-            await self._mend(f"derived anew: {why}", least)
+            await self._mend(f"derived again: {why}", least)
         except PolicyError as fault:
             self._say(str(fault))
             return False

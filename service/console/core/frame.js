@@ -1,7 +1,7 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
 import { HEALTH, NOTICES, OWN, REQUESTS } from "../navigation.js";
-import { FRAME, PRODUCT, SHORTCUTS } from "../strings/frame.js";
+import { FRAME, GROUPS, PRODUCT, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
 import { keepFocus, leaveFocus } from "./focus.js";
@@ -30,6 +30,9 @@ const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting };
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
+/** The title of the view that is shown, and how much waits for the caller, by what stands beside its entry. */
+let titled = PRODUCT;
+/** @type {Map<HTMLElement, number>} */ const waits = new Map();
 
 /** Show the frame, and in it the view of the address. @param {import("../types/view").View[]} views */
 export async function open(views) {
@@ -110,7 +113,8 @@ export async function open(views) {
   await start(
     outlet,
     (title, path) => {
-      document.title = path === "/" ? PRODUCT : `${title} · ${PRODUCT}`;
+      titled = path === "/" ? PRODUCT : `${title} · ${PRODUCT}`;
+      entitle();
       current(path);
     },
     refresh,
@@ -119,8 +123,16 @@ export async function open(views) {
 
 /** Show how much waits for the caller. @param {HTMLElement} beside @param {number} count */
 function wait(beside, count) {
+  waits.set(beside, count);
+  entitle();
   beside.hidden = count === 0;
   beside.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.waiting(count)));
+}
+
+/** Show the title in the tab, with how much waits for the caller. */
+function entitle() {
+  const count = [...waits.values()].reduce((sum, each) => sum + each, 0);
+  document.title = count > 0 ? `(${count.toLocaleString()}) ${titled}` : titled;
 }
 
 /** Count what waits beside the entry of a feature. @param {import("../types/view").View} view */
@@ -139,6 +151,7 @@ export function close() {
   removeEventListener("focus", returned);
   document.removeEventListener("keydown", pressed);
   [held, drawn, refreshing] = ["", "", null];
+  waits.clear();
   document.body.replaceChildren(...document.querySelectorAll("#messages"));
   document.body.classList.remove("drawn");
 }
@@ -167,7 +180,7 @@ async function refreshed() {
   const all = JSON.stringify([me, rights]);
   if (all === drawn) return;
   drawn = all;
-  list.replaceChildren(entry("/", FRAME.home, "home"), ...groups());
+  list.replaceChildren(entry("/", FRAME.home, "home"), ...groups(await stillEmpty()));
   account.replaceChildren(
     bell,
     h(
@@ -218,19 +231,44 @@ function returned() {
   refresh().catch(() => {});
 }
 
-/** Return the groups of the navigation, with the entries whose views the caller may see. */
-function groups() {
+/** What fills the views of a group: they are folded until it is there. @type {Record<string, string>} */
+const FILLED_BY = { [GROUPS.policy]: "role", [GROUPS.endpoints]: "resource", [GROUPS.activity]: "user" };
+
+/** Return the titles of the groups whose views have nothing to show yet, in a new installation. */
+async function stillEmpty() {
+  if (!session.mayCall("GET /api/system/first-steps")) return [];
+  try {
+    const { takenSteps } = await import("../parts/first-steps.js");
+    const taken = await takenSteps({
+      may: (each) => session.mayCall(each),
+      call: session.call.bind(session),
+    });
+    return Object.keys(FILLED_BY).filter((title) => taken && !taken[FILLED_BY[title]]);
+  } catch {
+    return []; // nothing is hidden by mistake
+  }
+}
+
+/**
+ * Return the groups of the navigation, with the entries whose views the caller may see.
+ * @param {readonly string[]} empty The titles of those that are folded at first.
+ */
+function groups(empty) {
   return navigation().flatMap(([title, entries]) => {
     const offered = entries.filter(([path]) => session.mayCall(match(path)?.view.operation));
     if (offered.length === 0) return [];
     return h(
       "li",
       { class: "group" },
-      h("span", { "aria-hidden": "true" }, title),
       h(
-        "ul",
-        { "aria-label": title },
-        offered.map(([path, text, shown]) => entry(path, text, shown, BESIDE[path])),
+        "details",
+        { open: !empty.includes(title) },
+        h("summary", null, title),
+        h(
+          "ul",
+          { "aria-label": title },
+          offered.map(([path, text, shown]) => entry(path, text, shown, BESIDE[path])),
+        ),
       ),
     );
   });
@@ -281,6 +319,7 @@ function current(path) {
     )
       best = anchor;
   }
+  best?.closest("details")?.setAttribute("open", "");
   best?.setAttribute("aria-current", path === best.hash.slice(1) ? "page" : "true");
   for (const anchor of account.querySelectorAll("a")) {
     if (anchor.hash.slice(1) === path) anchor.setAttribute("aria-current", "page");

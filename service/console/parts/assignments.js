@@ -114,12 +114,12 @@ export function decided({ source, directory, createTime, createdBy }, known = fa
  * Ask which role a user is to have, from when until when and why, and assign it after the preview.
  * @param {Page} page
  * @param {Holder} user
- * @param {Role} [role] The role, where it is known already.
+ * @param {{roles?: Role[], role?: Role, reason?: string}} [known] The roles to choose from, the likeliest, the reason.
  */
-export function assign(page, user, role) {
+export function assign(page, user, { roles: known, role, reason } = {}) {
   return attempt(T.assignTitle(user.userName), async () => {
     const path = { id: user.id };
-    const roles = role ? [role] : page.may("GET /api/role/list") ? await allRoles(page) : null;
+    const roles = known ?? (page.may("GET /api/role/list") ? await allRoles(page) : null);
     /** @type {Role | undefined} */ let chosen = role;
     const choose = (/** @type {Role | undefined} */ given) => {
       chosen = given;
@@ -130,7 +130,7 @@ export function assign(page, user, role) {
       confirm: T.preview,
       extra: [
         roles ? roleChoice(roles, role, choose) : roleCode(page),
-        ...windowFields({}, () => chosen?.maxDuration),
+        ...windowFields({ reason }, () => chosen?.maxDuration),
       ],
       act: async (body, { key, box }) => {
         const code = body.roleCode ?? roles?.find(({ id }) => id === body.roleId)?.roleCode;

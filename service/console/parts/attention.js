@@ -6,7 +6,7 @@ import { HEALTH } from "../navigation.js";
 import { DOCTOR } from "../strings/doctor.js";
 import { ATTENTION as T } from "../strings/home.js";
 import { rows, way } from "./block.js";
-import { time } from "./time.js";
+import { time, timeText } from "./time.js";
 
 /** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./block.js").Row} Row */
@@ -62,8 +62,10 @@ export async function attention(page, { quiet }) {
     ...kinds.map((kind) => neglected(page, kind)),
   ]);
   const wrong = checked ? health.wrong(checked).sort((a, b) => worst(a) - worst(b)) : [];
-  const all = [...wrong.map((finding) => findingRow(page, finding)), ...counted.flat()];
+  const alike = [...Map.groupBy(wrong, ({ check }) => check).values()];
+  const all = [...alike.map((findings) => findingRow(page, findings)), ...counted.flat()];
   if (quiet && all.length === 0) return null;
+  const { guide } = document.documentElement.dataset;
   return [
     all.length > 0 ? rows(all) : h("p", null, T.fine),
     checked &&
@@ -75,6 +77,7 @@ export async function attention(page, { quiet }) {
         time(checked.checkedTime, { ago: true }),
         " · ",
         link(HEALTH, DOCTOR.all),
+        guide && [" · ", h("a", { href: `${guide}/guides/check-health.html`, target: "_blank" }, T.guide)],
       ),
   ];
 }
@@ -84,18 +87,51 @@ function worst({ state }) {
   return Object.keys(DOCTOR.states).indexOf(state);
 }
 
-/** @param {Page} page @param {import("../types/api").CheckFinding} finding @returns {Row} */
-function findingRow(page, { check, state, message, remedy, users: [user] }) {
+/**
+ * Return the findings of one check as a row: the first as a sentence, the others folded.
+ * @param {Page} page @param {import("../types/api").CheckFinding[]} findings @returns {Row}
+ */
+function findingRow(
+  page,
+  [
+    {
+      check,
+      state,
+      message,
+      remedy,
+      users: [user],
+    },
+    ...others
+  ],
+) {
   const own = check === "first-administrator" && user?.id === page.me.id;
   const [address, text] = own
     ? ["/account", T.changeOwn]
     : (Object.hasOwn(T.acts, check) && T.acts[check]) || [HEALTH, T.details];
   return {
     mark: badge(DOCTOR.states[state] ?? state, state === "fault" ? "bad" : "warn"),
-    text: h("strong", null, T.check(check)),
-    help: [message, remedy && [h("br"), remedy]],
+    text: [h("strong", null, `${T.check(check)}:`), " ", localTimes(message)],
+    help: [
+      remedy && localTimes(remedy),
+      others.length > 0 &&
+        h(
+          "details",
+          null,
+          h("summary", null, T.alike(others.length)),
+          h(
+            "ul",
+            null,
+            others.map((other) => h("li", null, localTimes(other.message))),
+          ),
+        ),
+    ],
     act: way(page, user ? address.replace("{user}", String(user.id)) : address, text),
   };
+}
+
+/** Return a text of the service with its times in the reader's zone. @param {string} text */
+function localTimes(text) {
+  return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d(?::[\d.]+)?(?:Z|[+-]\d\d:\d\d)/g, timeText);
 }
 
 /** @param {Page} page @param {typeof KINDS[number]} kind @returns {Promise<Row[]>} */
@@ -105,7 +141,7 @@ async function neglected(page, { list, query, address, name, text, help, act }) 
   const names = data.items.map((/** @type {any} */ item) => item[name]);
   return [
     {
-      mark: badge(data.total.toLocaleString(), "info"),
+      mark: link(address, badge(data.total.toLocaleString(), "info")),
       text: [h("strong", null, text(data.total)), `: ${T.names(names, data.total)}`],
       help,
       act: way(page, address, act),

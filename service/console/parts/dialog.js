@@ -164,36 +164,57 @@ export async function secondStep({ element, body, closed }, { title, text, confi
   });
 }
 
+/** The message whose act can be taken back: it stands until the next act. @type {{undo: () => any} | null} */
+let standing = null;
+let dismissStanding = () => {};
+
 /**
- * Say something in passing, in the corner and to screen readers. With `undo`, a button takes it back.
+ * Say something in passing, in the corner and to screen readers. With `undo`, a button and Ctrl+Z take it back, until
+ * the next act or until the reader closes it.
  * @param {string} text
  * @param {{undo?: () => Promise<any>}} [options]
  */
 export function tell(text, { undo } = {}) {
-  const dismiss = () => message.remove();
-  const message = h(
-    "div",
-    { class: "message" },
-    h("span", null, text),
+  dismissStanding();
+  const back =
     undo &&
-      button(ACTION.undo, async () => {
+    button(
+      ACTION.undo,
+      async () => {
         try {
+          standing = null;
           await undo();
           dismiss();
         } catch (problem) {
-          message.replaceChildren(trouble(problem));
+          message.replaceChildren(trouble(problem), close);
         }
-      }),
-    button(ACTION.close, dismiss, { icon: "close", label: true, kind: "quiet" }),
-  );
+      },
+      { title: ACTION.undoKeys, "aria-keyshortcuts": "Control+Z Meta+Z" },
+    );
+  const mine = back ? { undo: () => back.click() } : null;
+  const dismiss = () => {
+    message.remove();
+    if (standing === mine) standing = null;
+  };
+  const close = button(ACTION.close, dismiss, { icon: "close", label: true, kind: "quiet" });
+  const message = h("div", { class: "message" }, h("span", null, text), back, close);
   messages().append(message);
-  setTimeout(
-    () => {
+  if (mine) [standing, dismissStanding] = [mine, dismiss];
+  else
+    setTimeout(() => {
       if (!message.matches(":hover, :focus-within")) dismiss();
-    },
-    undo ? 12_000 : 6000,
-  );
+    }, 6000);
 }
+
+document.addEventListener("keydown", (event) => {
+  const typing = /** @type {Element} */ (event.target).matches?.(
+    "input, textarea, select, [contenteditable]",
+  );
+  const asked = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === "z";
+  if (!asked || typing || !standing || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  standing.undo();
+});
 
 /**
  * Say that an answer is on its way if it takes longer than a second, until it is there.

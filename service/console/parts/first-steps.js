@@ -20,37 +20,58 @@ const ADDRESSES = /** @type {Record<string, string>} */ ({
 });
 
 /**
- * Read and return the steps: null where the caller may not take them or has put them away, where all are taken, and
- * where the installation is not new any more.
+ * Read which steps are taken; null where the caller may not take them, and where the installation is not new any more.
+ * @param {Pick<import("../core/page.js").Page, "may" | "call">} page
+ * @returns {Promise<Record<string, boolean> | null>}
+ */
+export async function takenSteps(page) {
+  const takes = ["GET /api/system/first-steps", "POST /api/role", "POST /api/user", "POST /api/resource"];
+  if (!takes.every((operation) => page.may(operation))) return null;
+  const { data } = await page.call("GET", "/api/system/first-steps");
+  return data.isNew ? { ...data, explain: isRemembered("explained") } : null;
+}
+
+/**
+ * Read and return the steps, the next one first; null also where all are taken or the caller has put them away.
  * @param {Page} page
  */
 export async function firstSteps(page) {
-  const takes = ["GET /api/system/first-steps", "POST /api/role", "POST /api/user", "POST /api/resource"];
-  if (isRemembered(HIDDEN) || !takes.every((operation) => page.may(operation))) return null;
-  const { data } = await page.call("GET", "/api/system/first-steps");
-  const taken = /** @type {Record<string, boolean>} */ ({ ...data, explain: isRemembered("explained") });
-  const left = Object.keys(T.names).filter((step) => !taken[step]);
-  if (!data.isNew || left.length === 0) return null;
-  const next = left[0];
+  const taken = isRemembered(HIDDEN) ? null : await takenSteps(page);
+  if (!taken) return null;
+  const all = Object.entries(T.names);
+  const left = all.filter(([step]) => !taken[step]);
+  if (left.length === 0) return null;
+  const [[next, [text, help, act]]] = left;
+  const dismiss = button(
+    T.dismiss,
+    () => {
+      remember(HIDDEN);
+      return page.reload();
+    },
+    { kind: "quiet" },
+  );
   return [
-    h("p", null, T.text),
-    rows(
-      Object.entries(T.names).map(([step, [text, help, act]]) => ({
-        mark: taken[step]
-          ? h("span", { class: "step done" }, icon("check"), h("span", { class: "hidden" }, T.done))
-          : h("span", { class: "step" }, h("span", { class: "hidden" }, T.left)),
-        text: h("strong", null, text),
-        help: taken[step] ? null : help,
-        act: !taken[step] && actOf(page, step, act, step === next),
-      })),
-    ),
+    rows([
+      {
+        mark: h("progress", { max: all.length, value: all.length - left.length, "aria-label": T.title }),
+        text: [h("strong", null, text), " ", h("span", { class: "soft" }, help)],
+        act: h("div", { class: "actions" }, dismiss, actOf(page, next, act, true)),
+      },
+    ]),
     h(
-      "div",
-      { class: "actions" },
-      button(T.dismiss, () => {
-        remember(HIDDEN);
-        return page.reload();
-      }),
+      "details",
+      null,
+      h("summary", null, T.taken(all.length - left.length, all.length)),
+      rows(
+        all.map(([step, [name, about, way]]) => ({
+          mark: taken[step]
+            ? h("span", { class: "step done" }, icon("check"), h("span", { class: "hidden" }, T.done))
+            : h("span", { class: "step" }, h("span", { class: "hidden" }, T.left)),
+          text: h("strong", null, name),
+          help: taken[step] ? null : about,
+          act: !taken[step] && step !== next && actOf(page, step, way, false),
+        })),
+      ),
     ),
   ];
 }

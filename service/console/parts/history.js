@@ -5,6 +5,7 @@ import { recordHistory } from "../pictures/history.js";
 import { OPERATIONS } from "../strings/operations.js";
 import { HISTORY } from "../strings/pictures.js";
 import { operationColumns, withChanges } from "./logs.js";
+import { revertButton } from "./revert.js";
 import { listing } from "./table.js";
 
 /**
@@ -26,6 +27,7 @@ export function history(page, target, { createTime: from }) {
         const asked = { ...query, target, from, dryRun: "false" };
         return withChanges(page, (await page.call("GET", "/api/operation-log/list", { query: asked })).data);
       },
+      buttons: (entry) => revertButton(page, entry),
       row: (entry) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null),
       empty: OPERATIONS.none,
     }),

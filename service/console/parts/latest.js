@@ -6,6 +6,7 @@ import { OPERATIONS } from "../strings/operations.js";
 import { rows } from "./block.js";
 import { explainAddress, inWords, withChanges } from "./logs.js";
 import { requestLine } from "./request-line.js";
+import { revertButton } from "./revert.js";
 import { plain, sentence } from "./sentence.js";
 import { time } from "./time.js";
 
@@ -28,10 +29,15 @@ export async function latestChanges(page) {
       items.map((entry) => ({
         text: inWords(page, entry),
         help: timeOf(page, entry),
-        act: explain(page, entry, plain(sentence(entry))),
+        act: h(
+          "div",
+          { class: "actions" },
+          explain(page, entry, plain(sentence(entry))),
+          revertButton(page, entry),
+        ),
       })),
     ),
-    h("p", { class: "help" }, link("/logs/operations?rights=true", T.allChanges)),
+    h("p", { class: "help" }, link("/changes?since=30", T.allChanges)),
   ];
 }
 

@@ -52,7 +52,8 @@ export function members(page, role) {
         words: ({ userName, nickName }) => [userName, nickName],
       });
       if (!user) return;
-      if (demands(role) && page.may("POST /api/user/{id}/roles")) await assign(page, user, role);
+      if (demands(role) && page.may("POST /api/user/{id}/roles"))
+        await assign(page, user, { roles: [role], role });
       else await change(user, true);
     });
   }

@@ -1,5 +1,5 @@
 // @ts-check
-/** Goes anywhere by name: to a page, a user, a role, a resource, or the explanation of a decision. */
+/** Goes anywhere by name: to a page, a record, the explanation of a decision, or the request for a role. */
 import { h } from "../core/dom.js";
 import { match, navigation } from "../core/router.js";
 import { session } from "../core/session.js";
@@ -15,6 +15,41 @@ const MOST = 5;
 const DECISION = /^r\d+(?:\.\d+)?-[0-9a-f]{8}-[0-9a-f]{12}$/;
 
 /** @typedef {import("./combobox.js").Suggestion} Suggestion */
+/** @typedef {(record: any) => [text: string, note: string, address: string]} Shown */
+
+/**
+ * The kinds of records: their list, what opens one, the order of the list, and how one is shown.
+ * @type {{list: any, needs: string, sort?: string, group: string, shown: Shown}[]}
+ */
+const KINDS = [
+  {
+    list: "/api/user/list",
+    needs: "GET /api/user/{id}",
+    sort: "userName",
+    group: T.users,
+    shown: ({ id, userName, nickName }) => [userName, nickName, `/users/${id}`],
+  },
+  {
+    list: "/api/role/list",
+    needs: "GET /api/role/{id}",
+    sort: "roleName",
+    group: T.roles,
+    shown: ({ id, roleCode, roleName }) => [roleName, roleCode, `/roles/${id}`],
+  },
+  {
+    list: "/api/resource/list",
+    needs: "GET /api/resource/{id}",
+    sort: "path",
+    group: T.resources,
+    shown: ({ id, method, path, resourceName }) => [`${method} ${path}`, resourceName, `/resources/${id}`],
+  },
+  {
+    list: "/api/access-request/role/list",
+    needs: "POST /api/access-request",
+    group: T.requestable,
+    shown: ({ roleCode, roleName }) => [roleName, roleCode, `/access-requests/new?roleCode=${roleCode}`],
+  },
+];
 
 /** Ask where to go, among what the caller may see, and go there. */
 export function palette() {
@@ -44,7 +79,7 @@ async function destinations(text, signal) {
   if (DECISION.test(text) && session.mayCall("POST /api/policy/explain"))
     return [{ text, group: T.decision, value: `/policy/explain?decisionId=${text}` }];
   // A kind that can't be asked for at the moment takes nothing from the others.
-  const kinds = await Promise.allSettled([users, roles, resources].map((find) => find(text, signal)));
+  const kinds = await Promise.allSettled(KINDS.map((kind) => records(kind, text, signal)));
   return [...shown, ...kinds.flatMap((kind) => (kind.status === "fulfilled" ? kind.value : []))];
 }
 
@@ -62,41 +97,18 @@ function offered(path) {
   return view !== undefined && session.mayCall(view.operation);
 }
 
-/** @param {string} keyword @param {AbortSignal} signal @returns {Promise<Suggestion[]>} */
-async function users(keyword, signal) {
-  if (!session.mayCall("GET /api/user/list") || !session.mayCall("GET /api/user/{id}")) return [];
-  const query = { keyword, size: MOST, sort: "userName" };
-  const { data } = await session.call("GET", "/api/user/list", { query, signal });
-  return data.items.map(({ id, userName, nickName }) => ({
-    text: userName,
-    note: nickName,
-    group: T.users,
-    value: `/users/${id}`,
-  }));
-}
-
-/** @param {string} keyword @param {AbortSignal} signal @returns {Promise<Suggestion[]>} */
-async function roles(keyword, signal) {
-  if (!session.mayCall("GET /api/role/list") || !session.mayCall("GET /api/role/{id}")) return [];
-  const query = { keyword, size: MOST, sort: "roleName" };
-  const { data } = await session.call("GET", "/api/role/list", { query, signal });
-  return data.items.map(({ id, roleCode, roleName }) => ({
-    text: roleName,
-    note: roleCode,
-    group: T.roles,
-    value: `/roles/${id}`,
-  }));
-}
-
-/** @param {string} keyword @param {AbortSignal} signal @returns {Promise<Suggestion[]>} */
-async function resources(keyword, signal) {
-  if (!session.mayCall("GET /api/resource/list") || !session.mayCall("GET /api/resource/{id}")) return [];
-  const query = { keyword, size: MOST, sort: "path" };
-  const { data } = await session.call("GET", "/api/resource/list", { query, signal });
-  return data.items.map(({ id, method, path, resourceName }) => ({
-    text: `${method} ${path}`,
-    note: resourceName,
-    group: T.resources,
-    value: `/resources/${id}`,
-  }));
+/**
+ * Read the records of a kind that have a keyword.
+ * @param {typeof KINDS[number]} kind @param {string} keyword @param {AbortSignal} signal
+ * @returns {Promise<Suggestion[]>}
+ */
+async function records({ list, needs, sort, group, shown }, keyword, signal) {
+  if (!session.mayCall(`GET ${list}`) || !session.mayCall(needs)) return [];
+  const query = sort ? { keyword, size: MOST, sort } : { size: 200 };
+  const { data } = await session.call("GET", list, { query, signal });
+  const all = /** @type {ReturnType<Shown>[]} */ (data.items.map(shown));
+  const fitting = sort
+    ? all
+    : all.filter((texts) => texts.join(" ").toLowerCase().includes(keyword.toLowerCase()));
+  return fitting.slice(0, MOST).map(([text, note, value]) => ({ text, note, group, value }));
 }

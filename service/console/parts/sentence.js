@@ -21,6 +21,7 @@ import { ACTS, EVENTS, onDevice, PARTS, REASONS, SENTENCE as T } from "../string
 
 /** The most records, and the most values of a change, that a sentence names. */
 const MOST = 3;
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const AGAIN = " (answered again)";
 /** What many values of a field are, by the record that has them: the words before and between. */
 const GIVEN = /** @type {Record<string, {kind: string, verbs: [string, string, string, string]}>} */ ({
@@ -30,6 +31,9 @@ const GIVEN = /** @type {Record<string, {kind: string, verbs: [string, string, s
   "resource permissions": { kind: "button", verbs: [T.bound, T.to, T.removed, T.from] },
   "button resources": { kind: "resource", verbs: [T.bound, T.to, T.removed, T.from] },
 });
+
+/** What gives and takes a single role, which the log has as made and deleted. */
+const ASSIGNING = new Set(["user assign a role", "user end an assignment of a role"]);
 
 /**
  * Return what an entry of the operation log says. Without its changes it says what the operation does; an operation
@@ -83,7 +87,8 @@ function predicate(entry, changes) {
   const acts = ACTS[key];
   const failed = status >= 400;
   if (!failed && !dryRun) {
-    const clauses = kind === "UPDATE" && acts[0].includes("{about}") ? edits(entry, changes) : [];
+    const edited = kind === "UPDATE" || ASSIGNING.has(key);
+    const clauses = edited && acts[0].includes("{about}") ? edits(entry, changes) : [];
     if (clauses.length > 0) return [" ", ...joined(clauses)];
     return [" ", ...filled(acts[0], key, entry), ...(kind === "INSERT" ? givenAtOnce(changes) : [])];
   }
@@ -147,6 +152,9 @@ function edits(entry, changes) {
   };
   for (const change of changes) {
     const { target, field, before, after } = change;
+    // The Menus above new Buttons come along.
+    if (field === "menus" && changes.some((each) => each.field === "permissions" && each.target === target))
+      continue;
     const given = GIVEN[`${kindOf(target)} ${field}`];
     if (given) {
       const [gave, to, took, from] = given.verbs;
@@ -184,9 +192,15 @@ function givenAtOnce(changes) {
  */
 function values(kind, names, all = names.length) {
   const [singular, plural] = T.kinds[kind];
-  const shown = names.slice(0, all > MOST ? MOST - 1 : MOST);
+  const shown = names.slice(0, all > MOST ? MOST - 1 : MOST).map(kind === "role" ? withoutReason : String);
   const left = all - shown.length;
   return `${all === 1 ? singular : plural} ${listed(left > 0 ? [...shown, T.more(left)] : shown)}`;
+}
+
+/** Return an assignment without its reason, and its times in the reader's zone. @param {string} text */
+export function withoutReason(text) {
+  const [role] = text.split(": ", 1);
+  return role.replace(/\S+T\S+Z/g, (iso) => TIME.format(new Date(iso)));
 }
 
 /**

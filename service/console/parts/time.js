@@ -6,6 +6,7 @@ import { FORM } from "../strings/form.js";
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const SECONDS = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([
@@ -17,16 +18,18 @@ const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([
 /**
  * Return a time, or nothing for none.
  * @param {string | null | undefined} iso RFC 3339.
- * @param {{ago?: boolean, seconds?: boolean, day?: boolean}} [options] `ago`: in words such as "5 minutes ago", up to
- *   a week; `seconds`: with these, as in logs; `day`: the day alone.
+ * @param {{ago?: boolean, seconds?: boolean, day?: boolean,
+ *   clock?: boolean}} [options] `ago`: in words such as "5 minutes ago", up to
+ *   a week; `seconds`: with these, as in logs; `day`: the day alone; `clock`: the
+ *   time of the day alone.
  */
-export function time(iso, { ago = false, seconds = false, day = false } = {}) {
+export function time(iso, { ago = false, seconds = false, day = false, clock = false } = {}) {
   if (!iso) return null;
   const date = new Date(iso);
   return h(
     "time",
     { datetime: iso, class: "time", title: exact(iso) },
-    (ago && since(date)) || (seconds ? SECONDS : day ? DAY : FULL).format(date),
+    (ago && since(date)) || (seconds ? SECONDS : day ? DAY : clock ? CLOCK : FULL).format(date),
   );
 }
 

@@ -167,6 +167,11 @@ function requestable({ requestable: roles = [], decisionId, accessRequestId: wai
         "p",
         { class: "badges" },
         roles.map((/** @type {string} */ role) => linkButton(address(role), TROUBLE.askFor(role))),
+        session.mayCall("GET /api/access-request/role/list") &&
+          link(
+            `/access-requests/roles${decisionId ? `?${new URLSearchParams({ decisionId })}` : ""}`,
+            TROUBLE.allRoles,
+          ),
       ),
     ],
   ];

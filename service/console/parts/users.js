@@ -72,7 +72,7 @@ export async function byUserId(page, { userName, ...query }) {
 /**
  * Read all roles, by name.
  * @param {import("../core/page.js").Page} page
- * @returns {Promise<import("../types/api").Role[]>}
+ * @returns {Promise<import("../types/api").ListedRole[]>}
  */
 export async function allRoles(page) {
   const roles = [];

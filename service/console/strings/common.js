@@ -11,6 +11,7 @@ export const ACTION = {
   create: "Create",
   retry: "Try again",
   undo: "Undo",
+  undoKeys: "Ctrl Z",
   back: "Back",
   more: "More",
   moreActions: "More actions",
@@ -64,6 +65,7 @@ export const TROUBLE = {
     "The console can't fetch this file",
     "The object store serves it directly. A user who can share files can create a link.",
   ],
+  not_reverted: ["This change can't be reverted", ""],
   login_failed: ["The user name or the password is wrong", ""],
   sign_in_failed: ["The sign-in with the provider failed", "Try again, or use a password."],
   passkey_not_used: [
@@ -145,6 +147,7 @@ export const TROUBLE = {
   wait: (/** @type {number} */ seconds) => `Try again in ${count(seconds, "second", "seconds")}.`,
   opening: "You can ask for a role to get access.",
   openings: "You can ask for one of these roles to get access.",
+  allRoles: "What these roles open",
   askFor: (/** @type {string} */ role) => `Ask for access: ${role}`,
   pendingOne: "The pending request",
   inConsole: "The console failed",

@@ -19,5 +19,6 @@ export const PALETTE = {
   users: "Users",
   roles: "Roles",
   resources: "Resources",
+  requestable: "Ask for access",
   decision: "Decision",
 };

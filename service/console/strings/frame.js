@@ -70,6 +70,7 @@ export const ENTRIES = {
   resources: "Resources",
   services: "Services",
   coverage: "Coverage",
+  changes: "Changes",
   activity: "By hour",
   auditLog: "Audit log",
   signIns: "Sign-ins",
@@ -85,6 +86,7 @@ export const SHORTCUTS = {
   keys: /** @type {[string, string][]} */ ([
     ["?", "Show these shortcuts"],
     ["Ctrl+K", "Go to a page, user, role, resource or decision (⌘K on a Mac)"],
+    ["Ctrl+Z", "Undo the last change, while its message stands"],
     ["/", "Go to the first filter or search field"],
     ["g h", "Go to the home page"],
     ["g n", "Go to the navigation"],

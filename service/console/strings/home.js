@@ -4,7 +4,8 @@ import { count } from "./words.js";
 
 export const HOME = {
   title: (/** @type {string} */ name) => `Hello, ${name}`,
-  nothing: "Your roles give access to nothing on this page.",
+  waiting: "Waiting for you",
+  endings: "Your roles that end",
   own: "Your account",
   latest: "Latest changes of rights",
   allChanges: "All changes of rights",
@@ -25,6 +26,8 @@ export const HOME = {
 export const ATTENTION = {
   title: "What needs attention",
   fine: "Nothing needs attention.",
+  guide: "Guide",
+  alike: (/** @type {number} */ n) => `${n.toLocaleString()} more like this`,
   roleless: (/** @type {number} */ n) => `${count(n, "enabled user has", "enabled users have")} no role`,
   rolelessText: "A user without a role can only sign in.",
   rolelessAct: "Show these users",
@@ -56,10 +59,10 @@ export const ATTENTION = {
 
 export const STEPS = {
   title: "First steps",
-  text: "This installation is new. The list disappears when all steps are done.",
+  taken: (/** @type {number} */ n, /** @type {number} */ all) => `${n} of ${all} steps done`,
   done: "Done",
   left: "To do",
-  dismiss: "Hide this list",
+  dismiss: "Hide",
   names: /** @type {Record<string, [text: string, help: string, act: string]>} */ ({
     password: [
       "Change the first password",

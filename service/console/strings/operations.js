@@ -81,3 +81,18 @@ export const OPERATIONS = {
   cut: (/** @type {number} */ n) => `${count(n, "more change is", "more changes are")} not recorded.`,
   andMore: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,
 };
+
+/** The opposite of an entry. */
+export const REVERT = {
+  revert: "Revert",
+  revertOf: (/** @type {string} */ text) => `Revert: ${text}`,
+  title: "Revert this change?",
+  text: "The opposite change is saved as a new one.",
+  reverted: (/** @type {string} */ text) => `Reverted: ${text}`,
+  several: "It changed several records or parts of a record. Change them back one by one.",
+  cut: "The log holds only a part of the values.",
+  unknown: "Records of this kind are changed back on their page.",
+  deleted: "A deleted record cannot be restored. Create it again.",
+  gone: (/** @type {string} */ name) => `${name} does not exist any more.`,
+  changedSince: (/** @type {string} */ field) => `The value has been changed since: ${field}.`,
+};

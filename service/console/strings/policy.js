@@ -15,6 +15,7 @@ export const POLICY = {
     revisions: "Revisions",
   },
   allowed: "Allowed",
+  allowedNow: "Allowed by now",
   denied: "Refused",
   revision: "Revision",
   now: "in force",
@@ -65,6 +66,7 @@ export const POLICY = {
     "The policy is rebuilt from the stored data, and published if it differs. Use this after direct " +
     "changes in the database.",
   reloaded: (/** @type {number} */ n) => `Revision ${n} is in force.`,
+  question: (/** @type {string} */ text) => `Question: ${text}`,
   ask: "Ask",
   about: "About",
   abouts: /** @type {[string, string][]} */ ([
@@ -257,21 +259,7 @@ export const POLICY = {
   tampered: (/** @type {number} */ n) =>
     `${count(n, "stored line or revision", "stored lines or revisions")} had been changed directly in the database`,
   distrusted: (/** @type {string} */ why) => `Differs from the published version: ${why}`,
-  compare: "Compare",
-  since: "What changed since",
-  sinces: /** @type {[number, string][]} */ ([
-    [1, "yesterday"],
-    [7, "a week ago"],
-    [30, "30 days ago"],
-  ]),
-  sinceOther: "another time or revision",
-  sinceTime: "Since",
-  sinceHelp: "Or enter the revision to compare from.",
-  compareToHelp: "Empty: the revision in force.",
   compareTwo: "Compare the two",
-  compareTitle: (/** @type {number} */ from, /** @type {number} */ to) => `From revision ${from} to ${to}`,
-  compareFrom: "From revision",
-  compareTo: "To revision",
   sameLines: "Both have the same lines.",
   revisionTitle: (/** @type {string | number} */ n) => `Revision ${n}`,
   requestId: "Request",
@@ -286,7 +274,6 @@ export const POLICY = {
   nextEntries: "Next entries",
   diffCaption: "Lines added and removed",
   impactTitle: "Gained and lost access",
-  impactText: "For the current roles and users.",
   showImpact: "Show gained and lost access",
   anyCaller: "For every possible caller",
   callerGains: "Gains",
@@ -319,6 +306,32 @@ export const POLICY = {
   following: "After it",
   compareNow: "What changed since",
   empty: "empty",
+};
+
+/** The answer of an explanation in a sentence, and what repairs a refusal. */
+export const REPAIR = {
+  may: "may",
+  mayNot: "may not",
+  everybody: "everyone may, signed in or not",
+  everyLogin: "everyone who is signed in may",
+  gives: (/** @type {string} */ role) => `role ${role} gives`,
+  held: "by the permission",
+  keptOut: "the user is disabled or banned",
+  noRoute: "no route of this service matches",
+  demands: (/** @type {string} */ demand) => `it requires ${demand}`,
+  signIn: "callers must sign in",
+  disabledButton: "its Buttons are disabled",
+  closed: "no Button is bound to it",
+  noRoleGives: "no role gives",
+  notHeld: "it requires",
+  or: " or ",
+  give: "Give a role",
+  bind: "Bind to a Button",
+  ask: (/** @type {string} */ role) => `Ask for ${role}`,
+  openRevision: (/** @type {number} */ n) => `Open revision ${n}`,
+  reason: (/** @type {string} */ request, /** @type {string | null} */ decision = null) =>
+    `Needed for ${request}${decision ? `, refused by decision ${decision}` : ""}`.slice(0, 500),
+  noUser: (/** @type {string} */ name) => `The user ${name} does not exist.`,
 };
 
 export const WHAT_IF = {

@@ -40,6 +40,5 @@ export const ORIGINS = {
   unlinked: (/** @type {string} */ title) => `The account was unlinked from ${title}.`,
   managed: (/** @type {string} */ name) =>
     `The directory ${name} manages this account. Change names, address, phone number and state there.`,
-  managedBy: "Managed by",
   given: (/** @type {string} */ name) => `The directory ${name} assigned this role and can revoke it.`,
 };

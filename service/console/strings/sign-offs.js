@@ -16,5 +16,5 @@ export const SIGN_OFFS = {
   kind: "Sign-offs",
   event: (/** @type {number} */ revision, /** @type {string} */ title, /** @type {string} */ by) =>
     `Revision ${revision} signed off by ${by}: ${title}`,
-  since: "your last sign-off",
+  since: "Since my sign-off",
 };

@@ -36,5 +36,11 @@ export interface Part {
   load: () => Promise<{ part: ShowPart }>;
 }
 
-/** Returns what a part shows; null for nothing. */
-export type ShowPart = (page: Page) => Promise<Child>;
+/** Returns what a part shows, of the record of the view where there is one; null for nothing. Home takes a `HomePart`. */
+export type ShowPart = (page: Page, record?: any) => Promise<any>;
+
+/** What a feature adds to home: what waits for the caller, null for nothing, and cards about what is the caller's. */
+export interface HomePart {
+  waiting: () => Promise<Child>;
+  own: Child[];
+}

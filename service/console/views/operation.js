@@ -3,19 +3,22 @@
 import { badge, card, definition, h, link } from "../core/dom.js";
 import { copyable } from "../parts/copy.js";
 import { explainAddress } from "../parts/logs.js";
+import { revertButton } from "../parts/revert.js";
 import { plain, sentence } from "../parts/sentence.js";
 import { time } from "../parts/time.js";
 import { CHANGES } from "../strings/common.js";
 import { OPERATIONS as T } from "../strings/operations.js";
 
-/** @param {import("../core/page.js").Page} page */
-export async function show(page) {
+/** @param {import("../core/page.js").Page} page @param {import("../types/view").ShowPart[]} parts */
+export async function show(page, parts) {
   const { data: entry } = await page.call("GET", "/api/operation-log/{id}", { path: { id: page.params.id } });
   page.crumbs(["/logs/operations", T.title]);
-  page.title(plain(sentence(entry)));
+  page.title(plain(sentence(entry)), revertButton(page, entry));
   const user = entry.userName ?? T.nobody;
   const count = entry.changeCount ?? 0;
+  const denied = entry.decision === "deny" ? await Promise.all(parts.map((part) => part(page, entry))) : [];
   page.put(
+    denied,
     h(
       "div",
       { class: "cards" },

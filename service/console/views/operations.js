@@ -4,6 +4,7 @@ import { h, link } from "../core/dom.js";
 import { OPERATION } from "../parts/columns.js";
 import { following } from "../parts/live.js";
 import { operationColumns, withChanges } from "../parts/logs.js";
+import { revertButton } from "../parts/revert.js";
 import { listing } from "../parts/table.js";
 import { exporting, limitsOf } from "../parts/transfer.js";
 import { OPERATIONS as T } from "../strings/operations.js";
@@ -46,6 +47,7 @@ export async function show(page) {
       previews.tell(live.filters());
       return withChanges(page, data);
     },
+    buttons: (entry) => revertButton(page, entry),
     row: (entry) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null),
     empty: T.none,
   });

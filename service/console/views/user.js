@@ -2,7 +2,7 @@
 /** One user: what is stored, whether they may log in, their sessions, and what can be done about them. */
 import { badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { access } from "../parts/access.js";
-import { assignments } from "../parts/assignments.js";
+import { assign, assignments } from "../parts/assignments.js";
 import { ban, unban } from "../parts/bans.js";
 import { block } from "../parts/block.js";
 import { deleting } from "../parts/declared.js";
@@ -122,6 +122,8 @@ export async function show(page) {
       ]),
     ),
   });
+  if (!self && page.path !== `${base}/roles` && page.may("POST /api/user/{id}/roles"))
+    page.actions.prepend(button(ASSIGNMENTS.assign, () => assign(page, user), { icon: "plus" }));
 }
 
 /** @param {import("../parts/users.js").User} user */

@@ -13,7 +13,7 @@ from service.records import request_rules
 from service.records.database.transactions import Connection
 from service.records.request_rules import RequestRule
 
-NO_ROLE: Final = "There is no such role that can be asked for"
+NO_ROLE: Final = "No role with this id or code can be requested"
 _AHEAD: Final = timedelta(days=366)
 _TEXTS: Final = {
     "reason": ("reason", REASON),
@@ -27,7 +27,7 @@ async def rule_of(connection: Connection, given: Mapping[str, Any]) -> RequestRu
     """Return the rule of the given enabled role; raises ``ValidationFailed`` if it has none."""
     role_id, role_code = given.get("role_id"), given.get("role_code")
     if (role_id is None) == (role_code is None):
-        raise ValidationFailed(("roleId", "Give either roleId or roleCode"))
+        raise ValidationFailed(("roleId", "Send either roleId or roleCode"))
     for rule in await request_rules.of_enabled_roles(connection):
         if role_id == rule.role_id or role_code == rule.role_code:
             return rule
@@ -46,19 +46,19 @@ def new_request(
     deadline = now + timedelta(seconds=rule.pending_timeout)
     faults = []
     if (until is None) == (duration is None):
-        faults.append(("duration", "Give either duration or until"))
+        faults.append(("duration", "Send either duration or until"))
     elif duration is not None and duration > rule.max_duration:
         faults.append(("duration", f"must be at most {rule.max_duration} seconds"))
     elif until is not None and until <= since:
-        faults.append(("until", "must be after the beginning"))
+        faults.append(("until", "must be after the start"))
     elif until is not None and until - since > timedelta(seconds=rule.max_duration):
-        faults.append(("until", f"must be at most {rule.max_duration} seconds after the beginning"))
+        faults.append(("until", f"must be at most {rule.max_duration} seconds after the start"))
     if begins is not None and rule.emergency:
-        faults.append(("from", "In an emergency the role is given at once"))
+        faults.append(("from", "must be empty in an emergency: the role starts at once"))
     elif since - now > _AHEAD:
         faults.append(("from", f"must be within {_AHEAD.days} days"))
     if rule.reason_required and not (given.get("reason") or "").strip():
-        faults.append(("reason", "The role is asked for with a reason only"))
+        faults.append(("reason", "A reason is required for this role"))
     texts = ((name, rule, given.get(field)) for field, (name, rule) in _TEXTS.items())
     faults += [(name, fault) for name, rule, text in texts if text is not None and (fault := rule(text))]
     if faults:
@@ -100,6 +100,6 @@ def given_until(request: NewRequest, until: datetime | None, now: datetime) -> d
 def require_shorter(request: AccessRequest, until: datetime, now: datetime) -> None:
     """Raise ``ValidationFailed`` if an approval until ``until`` would extend the requested period."""
     if until <= max(now, request.valid_from or now):
-        raise ValidationFailed(("until", "must be in the future, and after the beginning"))
+        raise ValidationFailed(("until", "must be in the future and after the start"))
     if until > until_of(request, now):
-        raise ValidationFailed(("until", "An approval may shorten what was asked for, and not lengthen it"))
+        raise ValidationFailed(("until", "An approval can shorten the requested duration, but not extend it"))

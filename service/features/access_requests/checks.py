@@ -13,11 +13,11 @@ async def emergencies(installation: Installation) -> Finding:
     async with installation.records() as connection:
         unclosed = await store.open_emergencies(connection)
     if not unclosed:
-        return ok("no emergency waits for somebody to close it")
+        return ok("all emergencies are closed")
     names = [f"{each.role_code} of {each.user_name} (access request {each.id})" for each in unclosed]
     return warning(
-        f"{len(unclosed)} roles were given at once, and nobody has closed the emergency: {few(names)}",
-        "have somebody close it who may decide about the request: docs/reference/roles-and-menus.md",
+        f"{len(unclosed)} roles were given in an emergency that is not closed: {few(names)}",
+        "ask an approver of the request to close it: docs/reference/roles-and-menus.md",
         users=dict.fromkeys((each.user_id, each.user_name) for each in unclosed[:_MOST]),
     )
 

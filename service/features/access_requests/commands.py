@@ -38,7 +38,7 @@ _HEAD: Final = ("ID", "STATE", "USER", "ROLE", "ASKED", "DEADLINE OR END", "REAS
 
 
 def _add_list(parser: ArgumentParser) -> None:
-    parser.add_argument("--state", choices=get_args(State), help="those in this state alone")
+    parser.add_argument("--state", choices=get_args(State), help="only requests in this state")
     add_usual(parser)
 
 
@@ -71,7 +71,9 @@ def _add_show(parser: ArgumentParser) -> None:
 
 
 def _add_id(parser: ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", type=int, help="its number, as in 'portcullis request list'")
+    parser.add_argument(
+        "id", metavar="ID", type=int, help=("the number of the request, as in 'portcullis request list'")
+    )
 
 
 def _show(options: Namespace, environ: Mapping[str, str]) -> None:
@@ -115,11 +117,11 @@ def _lines(request: AccessRequest) -> Iterator[str]:
         "closed": request.closed and f"by {request.closed.user_name}: {request.closed.reason}",
     }
     yield from aligned([(name, str(fact)) for name, fact in facts.items() if fact is not None])
-    yield from (f"would break: {statement}" for statement in request.breaks or ())
+    yield from (f"would violate: {statement}" for statement in request.breaks or ())
     if request.held is not None:
-        yield f"holds already: {', '.join(request.held) or 'nothing of what the role gives'}"
+        yield "already held: {', '.join(request.held) or 'no permission of the role'}"
     for number, stage in enumerate(request.stages, 1):
-        yield f"stage {number}: {stage.counted} of {stage.approvals} who hold {stage.code}"
+        yield f"stage {number}: {stage.counted} of {stage.approvals} holders of {stage.code}"
     for decision in request.decisions:
         until = f" until {decision.valid_until}" if decision.valid_until else ""
         ids = ", ".join(decision.decision_ids)
@@ -129,12 +131,12 @@ def _lines(request: AccessRequest) -> Iterator[str]:
 
 def _add_decide(parser: ArgumentParser) -> None:
     _add_id(parser)
-    parser.add_argument("decision", choices=get_args(Verdict), help="what the user decides")
+    parser.add_argument("decision", choices=get_args(Verdict), help="the decision")
     parser.add_argument("--reason", metavar="REASON", required=True, help="why")
     parser.add_argument("--until", metavar="TIME", help="an earlier end, such as 2026-12-31T18:00:00Z")
-    parser.add_argument("--url", metavar="URL", required=True, help="where the service is")
+    parser.add_argument("--url", metavar="URL", required=True, help="the URL of the service")
     parser.add_argument(
-        "--user", metavar="NAME", required=True, help="who decides; the password is asked for"
+        "--user", metavar="NAME", required=True, help="the deciding user, whose password is prompted"
     )
 
 
@@ -167,7 +169,7 @@ class _Site:
         except ValueError:
             host = None
         if host is None or not (parts.scheme == "https" or (parts.scheme == "http" and is_local(host))):
-            raise LaunchError(f"{printable(url)} is neither an https:// URL nor one of this machine")
+            raise LaunchError(f"{printable(url)} must be an https:// URL or a URL of this machine")
         self._connect: Callable[[], http.client.HTTPConnection]
         if parts.scheme == "https":
             context = ssl.create_default_context()
@@ -202,7 +204,7 @@ class _Site:
             read = reply.read(1_000_000)
             answer = strict_json(read) if read else {}
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise LaunchError(f"no answer of the service: {type(error).__name__}") from None
+            raise LaunchError(f"the service does not respond: {type(error).__name__}") from None
         finally:
             connection.close()
         return reply.status, answer if isinstance(answer, dict) else {}
@@ -211,7 +213,7 @@ class _Site:
 def _data(status: int, answer: Mapping[str, Any]) -> Any:
     if status not in (200, 201) or not isinstance(answer.get("data"), dict):
         faults = [f"{fault['field']}: {fault['message']}" for fault in answer.get("errors", ())]
-        why = "; ".join(faults) or str(answer.get("detail", "it is no answer of this service"))
+        why = "; ".join(faults) or str(answer.get("detail", "the response is not from this service"))
         raise LaunchError(f"{status} {answer.get('code', '')}: {why}")
     return answer["data"]
 

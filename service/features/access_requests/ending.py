@@ -36,7 +36,7 @@ async def _require_closed(connection: Connection, role_id: int) -> None:
     changed rule would let approvers close it that were chosen afterwards.
     """
     for emergency in await store.open_emergencies(connection, role_id):
-        who = f"{emergency.user_name} was given the role in an emergency that nobody has closed"
+        who = f"{emergency.user_name} got the role in an emergency that is not closed"
         raise Conflict(f"{who}: request {emergency.id}", rule="in_use", accessRequestId=emergency.id)
 
 

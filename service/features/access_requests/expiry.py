@@ -57,7 +57,7 @@ async def settle_requests(database: Database, settings: Settings, notices: Notic
         heard += len(ended)
         if len(ended) < _AT_ONCE:
             break
-    return f"{given} of {begun} roles given, {len(expired)} requests expired, {heard} authors told"
+    return f"{given} of {begun} roles assigned, {len(expired)} requests expired, {heard} authors notified"
 
 
 async def _begin(settings: Settings, requests: AccessRequests, request_id: int) -> bool:

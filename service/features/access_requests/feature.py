@@ -8,7 +8,7 @@ _COMMANDS = "commands"
 
 FEATURE = Feature(
     name="access_requests",
-    title="Requests for roles, which others approve",
+    title="Requests for roles, with approval by others",
     off=True,
     paths=("/api/access-request",),
     tags={"access-request": "Requests for roles, and the decisions of approvers."},
@@ -22,8 +22,8 @@ FEATURE = Feature(
         ),
     ),
     by_people={
-        "request": "Only people ask for roles: an API key can't",
-        "approve": "Only people decide about requests: an API key can't",
+        "request": "Only people can request roles; API keys cannot",
+        "approve": "Only people can decide about requests; API keys cannot",
     },
     account_objects=(READ_REQUESTS,),
     enumerations={
@@ -35,8 +35,8 @@ FEATURE = Feature(
             "request",
             (
                 ("list", "list requests for roles, the newest first", _COMMANDS),
-                ("show", "print a request, its stages, and what was decided", _COMMANDS),
-                ("decide", "approve or deny a request as a user, whose password is asked for", _COMMANDS),
+                ("show", "print a request with its stages and decisions", _COMMANDS),
+                ("decide", "approve or deny a request as a user; prompts for the password", _COMMANDS),
             ),
             help="requests for roles",
             after="keys",

@@ -22,7 +22,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "access-requests",
-            "Give approved roles at their start, expire unapproved requests, and notify authors",
+            "Assign approved roles at their start, expire unapproved requests, and notify authors",
             settle,
             _OFTEN,
             retry=60.0,

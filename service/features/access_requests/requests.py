@@ -47,7 +47,7 @@ from service.records.database.transactions import Connection
 
 _log = structlog.get_logger(__name__)
 
-TOO_FEW: Final = "Too few of its approvals count at its start"
+TOO_FEW: Final = "Too few of its approvals are still valid at the start"
 
 
 class Asked(AccessRequest, frozen=True, kw_only=True):
@@ -151,7 +151,9 @@ class AccessRequests:
         rule = await rule_of(unit.connection, given)
         change_log.concerns(change_log.role_target(rule.role_code))
         name = ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code)
-        decision = _passed(unit.check.ask(REQUEST, name), f"You may not ask for the role {rule.role_code}")
+        decision = _passed(
+            unit.check.ask(REQUEST, name), (f"You are not allowed to request the role {rule.role_code}")
+        )
         unit.check.require_demand(REQUEST, name)
         new = new_request(unit.caller, rule, given, decision, self.now())
         role = await roles.read(unit.connection, rule.role_id)
@@ -177,7 +179,7 @@ class AccessRequests:
             request = await store.read(unit.connection, request_id, self.now(), own, for_update=True)
             if request.user_id != unit.caller.user_id:
                 raise PermissionDenied(
-                    "Only its author withdraws a request", unit.check.ask(APPROVE, _self(request))
+                    "Only the author of a request can withdraw it", unit.check.ask(APPROVE, _self(request))
                 )
             _require_pending(request)
             await store.end(unit.connection, request_id, "cancelled", self.now(), by=unit.caller.user_name)
@@ -238,11 +240,11 @@ class AccessRequests:
             request = await store.read(connection, request_id, now, visible, for_update=True)
             change_log.concerns(change_log.role_target(request.role_code))
             if not request.emergency or request.state != "approved":
-                raise Conflict("No role was given by it in an emergency", rule="history")
+                raise Conflict("This request gave no role in an emergency", rule="history")
             known = (await store.decisions(connection, [request_id]))[request_id]
             made = await self._decision(unit, request, known, {"decision": "close", "reason": reason}, now)
             if closed := next((each for each in known if each.decision == "close"), None):
-                raise Conflict(f"{closed.user_name} has closed it", rule="history")
+                raise Conflict(f"{closed.user_name} has already closed it", rule="history")
             await store.decide(connection, request_id, made)
             ids = ", ".join(made.decision_ids)
             unit.changes += _told(request, f"closed by {made.user_name} ({ids})")
@@ -331,13 +333,13 @@ class AccessRequests:
         new = Given(request.role_id, None, until, request.reason, "request")
         target = unit.check.author(request.user_id)
         if not await _may_still_ask(unit, request, now):
-            await _fail(unit, request, now, "Its author may no longer ask")
+            await _fail(unit, request, now, "The author is no longer allowed to request the role")
             return
         if until <= now:
             await _fail(unit, request, now, "Its end has passed")
             return
         if await assignments.identical(connection, target, new) is not None:
-            await _fail(unit, request, now, "Its author has the role until then already")
+            await _fail(unit, request, now, "The author already has the role until then")
             return
         require_demands(await roles.read(connection, request.role_id), new, now)
         user = await user_list.read(connection, request.user_id)
@@ -390,7 +392,7 @@ def _self(request: AccessRequest) -> str:
 
 def _require_pending(request: AccessRequest) -> None:
     if request.state != "pending":
-        raise Conflict(f"The request has ended: it is {request.state}", rule="history")
+        raise Conflict(f"The request is already closed: it is {request.state}", rule="history")
 
 
 async def _may_still_ask(unit: UnitOfWork, request: AccessRequest, now: datetime) -> bool:

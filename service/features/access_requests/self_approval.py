@@ -59,7 +59,7 @@ class TakingPart:
         if (same := persons.same_as_one_of(user_id, others)) is not None:
             return await reason_of(connection, same)
         if user_id in await store_appointees.of_request(connection, self.request.id):
-            return "its author gave you what it takes to approve it"
+            return "the author gave you the permission to approve it"
         return None
 
     async def require_stages(self, unit: UnitOfWork, deciding: Deciding) -> dict[int, Decision]:
@@ -78,4 +78,4 @@ class TakingPart:
             return passed
         why = "" if same is None else f": {same}"
         denial = unit.check.ask(APPROVE, stage_for(request.role_code, 1, whose))
-        raise PermissionDenied(f"You may not decide about this request{why}", denial)
+        raise PermissionDenied(f"You are not allowed to decide about this request{why}", denial)

@@ -129,12 +129,14 @@ async def create(
     same = (access_request.c.user_id == new.user_id) & (access_request.c.role_id == new.role_id)
     pending = sa.select(access_request.c.id).where(same, access_request.c.state == "pending")
     if (other := (await connection.execute(pending)).scalar_one_or_none()) is not None:
-        raise Conflict("You have asked for this role already", rule="unique", accessRequestId=other)
+        raise Conflict(
+            ("You already have a pending request for this role"), rule="unique", accessRequestId=other
+        )
     if new.emergency:
         lasts = access_request.c.granted_until > instant(new.create_time)
         given = sa.select(access_request.c.id).where(same, access_request.c.emergency, lasts).limit(1)
         if (other := (await connection.execute(given)).scalar_one_or_none()) is not None:
-            raise Conflict("You were given this role already", rule="unique", accessRequestId=other)
+            raise Conflict("You already have this role", rule="unique", accessRequestId=other)
     await _require_few(connection, new)
     written = sa.insert(access_request).values(columns).returning(*records.columns)
     return await records.returned(connection, written)
@@ -146,11 +148,13 @@ async def _require_few(connection: Connection, new: NewRequest) -> None:
     mine = sa.select(table.create_time).where(table.user_id == new.user_id, alike)
     pending = mine.where(table.state == "pending").offset(MOST_PENDING - 1).limit(1)
     if (await connection.execute(pending)).scalar_one_or_none() is not None:
-        raise Conflict(f"{MOST_PENDING} requests of yours are pending: withdraw one of them", rule="limit")
+        raise Conflict(f"You have {MOST_PENDING} pending requests: withdraw one of them", rule="limit")
     earlier = mine.order_by(table.id.desc()).offset(MOST_IN_AN_HOUR - 1).limit(1)
     at = (await connection.execute(earlier)).scalar_one_or_none()
     if at is not None and at > new.create_time - timedelta(hours=1):
-        raise Conflict(f"You have asked {MOST_IN_AN_HOUR} times within an hour: ask later", rule="limit")
+        raise Conflict(
+            (f"You have made {MOST_IN_AN_HOUR} requests within an hour. Try again later"), rule="limit"
+        )
 
 
 async def read(
@@ -365,6 +369,6 @@ async def in_need(connection: Connection) -> tuple[int, str]:
     statement = sa.select(sa.func.count()).select_from(access_request).where(pending | IS_OPEN)
     count: int = (await connection.execute(statement)).scalar_one()
     return count, (
-        "requests for roles are pending, or emergencies are not closed, and nobody could decide about them "
-        "any more: deny or withdraw the requests, and close the emergencies first"
+        "requests for roles are pending, or emergencies are not closed, and without the feature no one "
+        "could decide about them: deny or withdraw the requests, and close the emergencies first"
     )

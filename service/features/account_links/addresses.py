@@ -25,7 +25,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.user_list import User
 from service.settings import Settings
 
-_NO_ADDRESS: Final = "There is no email address to confirm"
+_NO_ADDRESS: Final = "The account has no email address to confirm"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -114,7 +114,7 @@ class Addresses:
             if user.email_reached:
                 await self._moving(connection, user, email)
             if not await accounts.agree_to_address(connection, user.id, email):
-                raise Conflict("Your address is another one by now", rule="changed_meanwhile")
+                raise Conflict("Your address has changed in the meantime", rule="changed_meanwhile")
             changes = await _saving(connection, user)
         change_log.saved(changes)
 

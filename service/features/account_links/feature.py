@@ -4,7 +4,7 @@ from service.kernel.feature import Feature
 
 FEATURE = Feature(
     name="account_links",
-    title="Links to users: invitations, forgotten passwords, confirmed addresses, the end of sessions",
+    title="Links to users: invitations, password resets, address confirmation, end of sessions",
     needs=("second_factors",),
     paths=(
         "/api/auth/invitation",

@@ -71,13 +71,13 @@ class ForgottenPasswords:
             await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
             self.links.require_mail()
             if user.kind == "service" or user.invited:
-                raise Conflict("Only who has a password can have forgotten it", rule="has_password")
+                raise Conflict("The user has no password to reset", rule="has_password")
             if user.status == "disabled" or user.ban is not None:
                 raise Conflict("The user is disabled or banned", rule="kept_out")
             if await self.closed.includes(connection, user_id):
-                raise Conflict("The user signs in with a provider alone", rule="has_password")
+                raise Conflict("The user can only sign in with a provider", rule="has_password")
             if user.email is None or user.recovery_email is None:
-                raise Conflict("The user has confirmed no email address", rule="confirmed_address")
+                raise Conflict("The user has no confirmed email address", rule="confirmed_address")
             await self.notices.tell(connection, user_id, "reset_asked", "administrator")
             known = (user_id, user.user_name, user.recovery_email)
             return await self.links.mail(connection, _PURPOSE, *known, created_by=check.acting_id)
@@ -130,7 +130,7 @@ class ForgottenPasswords:
                 raise LinkInvalid
             known = await accounts.credentials_of(connection, spent.user_id)
             if known is None or (known.second_factor and not proved):
-                raise Conflict("The account was changed meanwhile", rule="changed_meanwhile")
+                raise Conflict("The account was changed in the meantime", rule="changed_meanwhile")
             if await self.closed.includes(connection, known.user_id):
                 raise LinkInvalid  # it was mailed before
             return owner(spent.user_id)
@@ -143,7 +143,9 @@ class ForgottenPasswords:
         """Verify ``answer``; each attempt is first counted, for the link and for the account."""
         if answer is None:
             methods = await self.second_factors.methods(known.user_id)
-            raise SecondFactorRequired("The account has a second factor: prove it as well", methods=methods)
+            raise SecondFactorRequired(
+                ("The account has a second factor, which is required too"), methods=methods
+            )
         by_passkey = answer.method == "passkey"
         # Recovery codes count too: a person with access to the mailbox could try them, but hardly guess
         # one.

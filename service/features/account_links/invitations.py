@@ -40,7 +40,7 @@ class Invitations:
             await check.target(connection, user_id, "invite")
             await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
             if not user.invited:
-                raise Conflict("Only a person who has no password yet is invited", rule="has_password")
+                raise Conflict("Only people without a password can be invited", rule="has_password")
             by = {"created_by": check.acting_id}
             if not self.links.by_mail:
                 # The caller sees the link. For the creator of the account this equals setting the first
@@ -49,7 +49,7 @@ class Invitations:
                 await check.take_over(connection, [user_id], "made" if own else "link")
                 return await self.links.make(connection, "invitation", user_id, email=None, **by)
             if user.email is None:
-                raise Conflict("The user has no email address to be invited at", rule="confirmed_address")
+                raise Conflict("The user has no email address for the invitation", rule="confirmed_address")
             return await self.links.mail(connection, "invitation", user_id, user.user_name, user.email, **by)
 
     async def accept(self, token: str, password: str, address: str) -> None:

@@ -43,7 +43,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
         ),
         Job(
             "expired-links",
-            "Delete expired links of accounts, and acts on accounts after a year",
+            "Delete expired account links, and records of acts on accounts after a year",
             forget_links,
             _HOUR,
             after="password-resets",

@@ -19,11 +19,11 @@ async def role_ends(installation: Installation) -> Finding:
         ending = await store_ends.ending(connection, week)
         tomorrow = len(await store_ends.ending(connection, day))
     if not ending:
-        return ok(f"no assignment of a role ends within {week.days} days")
+        return ok(f"no assignment ends within {week.days} days")
     return warning(
-        f"{len(ending)} assignments of roles end within {week.days} days, {tomorrow} of them within a day: "
+        f"{len(ending)} assignments end within {week.days} days, {tomorrow} of them within a day: "
         f"{_named(ending)}",
-        "ask whether they are to go on, and change their ends",
+        "extend the assignments that are still needed",
         users=dict.fromkeys((ends.user_id, ends.user_name) for ends in ending[:_MANY]),
     )
 
@@ -33,11 +33,11 @@ async def role_demands(installation: Installation) -> Finding:
     async with installation.records() as connection:
         breaking = await store_ends.breaking(connection)
     if not breaking:
-        return ok("all assignments are as their roles demand")
+        return ok("all assignments meet the requirements of their roles")
     return warning(
-        f"{len(breaking)} assignments last longer than their roles allow, or lack a reason: "
+        f"{len(breaking)} assignments exceed the longest duration of their roles, or lack a reason: "
         f"{_named(breaking)}",
-        "give them an end and a reason, or end them",
+        "set an end and a reason, or end them",
         users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
     )
 

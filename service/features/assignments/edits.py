@@ -207,7 +207,9 @@ def _moved(before: Assignment, given: datetime | None, now: datetime) -> datetim
     if before.valid_from is not None and before.valid_from > now:
         return later or now
     if later is not None:
-        raise ValidationFailed(("from", "The assignment has begun: end it, and assign the role anew"))
+        raise ValidationFailed(
+            ("from", ("The assignment has already started: end it, and assign the role again"))
+        )
     return before.valid_from
 
 
@@ -216,9 +218,9 @@ def _require_approved(before: Assignment, new: Given) -> None:
     if before.source != "request" or before.valid_until is None:
         return
     if new.valid_from != before.valid_from:
-        raise ValidationFailed(("from", "It begins as it was approved"))
+        raise ValidationFailed(("from", "The start cannot be changed: it was set by the approved request"))
     if new.valid_until is None or new.valid_until > before.valid_until:
-        raise ValidationFailed(("until", "It may end earlier than it was approved, and not later"))
+        raise ValidationFailed(("until", "The end cannot be later than in the approved request"))
 
 
 async def _require_giving(edited: _Edited, new: Given) -> None:
@@ -235,7 +237,7 @@ def _require_order(new: Given, given: Mapping[str, Any], now: datetime) -> None:
         raise ValidationFailed(("until", "must be in the future"))
     if new.valid_from is not None and new.valid_from >= new.valid_until:
         field = "from" if given.get("valid_from") is not None else "until"
-        raise ValidationFailed((field, "The assignment must begin before it ends"))
+        raise ValidationFailed((field, "The start must be before the end"))
 
 
 async def _role_of(connection: Connection, given: Mapping[str, Any]) -> Role:
@@ -259,7 +261,7 @@ async def _require_new(connection: Connection, target: Target, new: Given, but: 
     """Raise Conflict if the user has another assignment of the role with the same interval."""
     same = await assignments.identical(connection, target, new, but)
     if same is not None:
-        raise Conflict("The user has the same assignment already", rule="unique", assignmentId=same)
+        raise Conflict("The user already has this assignment", rule="unique", assignmentId=same)
 
 
 async def _require_known(connection: Connection, new: Given) -> None:

@@ -4,7 +4,7 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="assignments",
-    title="Assignments of roles one by one: with a beginning, an end and a reason",
+    title="Individual role assignments, with a start, an end and a reason",
     paths=("/api/assignment", "/api/user/{id}/roles"),
     tags={"assignment": "Roles of all users, with a beginning, an end and a reason."},
     commands=(

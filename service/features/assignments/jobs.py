@@ -13,7 +13,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "role-ends",
-            "Archive ended assignments, and notify users seven days and one day before an end",
+            "Archive ended assignments, and notify users seven days and one day before an assignment ends",
             partial(settle_ends, notices=notices_of(settings)),
             30.0,
             retry=60.0,

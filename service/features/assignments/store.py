@@ -203,7 +203,7 @@ async def read(
     for statement in (live, over):
         if (row := (await connection.execute(statement)).one_or_none()) is not None:
             return _read(row)
-    raise NotFound("The user has no such assignment of a role")
+    raise NotFound("The user has no such assignment")
 
 
 def _read(row: sa.Row[*tuple[Any, ...]]) -> Assignment:

@@ -39,17 +39,17 @@ async def log_verification(installation: Installation) -> Finding:
             if verification.faulty_count
         )
         return fault(
-            f"days or restores that are not as they were written: {days}",
-            "portcullis audit verify names them",
+            f"days or restores were changed after they were written: {days}",
+            "portcullis audit verify lists them",
         )
     if not verified:
         if since is None or now - since < _VERIFIED:
-            return ok("none yet; the first one follows within a day of the start")
+            return ok("none yet; the first run follows within a day of the start")
         return warning("the logs were never verified", "portcullis jobs run log-verification")
     oldest = min(verification.verify_time for verification in verified)
     message = f"last at {oldest:%Y-%m-%d %H:%M} UTC, no fault"
     if now - oldest > _VERIFIED:
-        return warning(message, "portcullis jobs list says why log-verification does not run")
+        return warning(message, "portcullis jobs list shows why log-verification does not run")
     return ok(message)
 
 
@@ -70,16 +70,17 @@ async def history(installation: Installation) -> Finding:
         raise Unanswered("the database does not answer in time") from None
     if audit.faults:
         return fault(
-            f"not as it was sealed: {few(audit.faults)}",
-            "portcullis audit verify names all; look who writes SQL",
+            f"differs from the seal: {few(audit.faults)}",
+            "portcullis audit verify lists all faults; find out who changes the database",
         )
     if not audit.count:
-        return ok("nothing was sealed yet: the job history-seals does it every five minutes")
+        return ok("not sealed yet: the job history-seals runs every five minutes")
     if audit.notes:
         return ok(
-            f"as it was sealed, up to {audit.until}; anybody could seal it anew: oplog.chain_key is not set"
+            f"matches the seal, up to {audit.until}; but anyone with database access can seal it again, "
+            "because oplog.chain_key is not set"
         )
-    return ok(f"as it was sealed, up to {audit.until}")
+    return ok(f"matches the seal, up to {audit.until}")
 
 
 CHECKS: Final = (

@@ -33,8 +33,8 @@ from service.records.logs import chain
 from service.settings import Settings, load
 
 _NO_KEY: Final = (
-    "logs and policy revisions: without a key (oplog.chain_key is not set): anybody who writes to the "
-    "database could have made them, but not the entries before a head that was kept elsewhere"
+    "logs and policy revisions: no key (oplog.chain_key is not set): anyone with write access to the "
+    "database could have forged them, except for entries before a head that is stored elsewhere"
 )
 
 
@@ -53,16 +53,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--from", dest="begin", type=day, metavar="DAY", help="the first day, as 2026-11-21")
     parser.add_argument("--to", dest="end", type=day, metavar="DAY", help="the last day")
     parser.add_argument(
-        "--evidence", metavar="FILE", help="verify an archive of evidence instead, without any database"
+        "--evidence", metavar="FILE", help="verify an evidence archive instead, without a database"
     )
-    parser.add_argument("--heads", metavar="FILE", help="log lines of the service that were kept elsewhere")
+    parser.add_argument("--heads", metavar="FILE", help="log lines of the service that are stored elsewhere")
     parser.add_argument(
         "--old-keys", metavar="FILE", help="a file with earlier keys of the chains, one per line"
     )
     parser.add_argument(
         "--unauthenticated",
         action="store_true",
-        help="take evidence that was made without a key, though there is one: anybody could have made it",
+        help="accept evidence without a key although a key is set: anyone could have forged it",
     )
 
 
@@ -98,7 +98,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         fault_count = asyncio.run(_verify(settings, audit, seals, hashes))
     if fault_count:
         raise TamperingError(
-            f"days, restores, revisions, past rights that are not as they were written: {fault_count}"
+            "days, restores, revisions and past rights that were changed after they were written: "
+            f"{fault_count}"
         )
 
 
@@ -106,7 +107,7 @@ def _verify_evidence(options: Namespace, settings: Settings) -> None:
     # The import loads all records of an archive, which the verification of logs does not need.
     verifies = provided("evidence").values()
     if not verifies:
-        raise InputError("nothing here makes evidence, or knows how to verify it")
+        raise InputError("no installed feature can verify evidence")
     (verify,) = verifies
     try:
         data = Path(options.evidence).read_bytes()
@@ -119,8 +120,10 @@ def _verify_evidence(options: Namespace, settings: Settings) -> None:
     for line in (*verified.notes, *(f"  {fault}" for fault in verified.faults)):
         say(line)
     if verified.faults:
-        raise TamperingError(f"{options.evidence} is NOT as it was made: {len(verified.faults)} faults")
-    say(f"{options.evidence} is as it was made")
+        raise TamperingError(
+            f"{options.evidence} was CHANGED after it was created: {len(verified.faults)} faults"
+        )
+    say(f"{options.evidence} is unchanged")
 
 
 async def _kept(settings: Settings, audit: Audit) -> Anchors:
@@ -130,7 +133,9 @@ async def _kept(settings: Settings, audit: Audit) -> Anchors:
     try:
         return await anchors_of(settings, names)
     except Unavailable:
-        say("the session store is out of reach: entries that were removed with their heads are not noticed")
+        say(
+            "the session store is unavailable: removed entries whose heads were also removed are not detected"
+        )
         return Anchors([], {}, {})
 
 
@@ -157,26 +162,26 @@ async def _verify(settings: Settings, given: Audit, seals: RevisionSeals, hashes
         async with audit.database.transaction() as connection:
             aside = await chain.set_aside_count(connection)
     if aside:
-        say(f"{aside} entries that the logs refused are in sys.log_set_aside")
+        say(f"sys.log_set_aside has {aside} rejected entries")
     return fault_count
 
 
 def _report_revisions(audit: RevisionAudit) -> None:
-    state = "NOT as published" if audit.faults else "as published"
+    state = "CHANGED after publishing" if audit.faults else "unchanged"
     unsealed = f", {audit.unsealed} without a seal" if audit.unsealed else ""
     say(f"policy revisions: {audit.count}, {state}{unsealed}", *audit.notes)
     _report_faults(audit)
 
 
 def _report_history(audit: HistoryAudit) -> None:
-    state = "NOT as sealed" if audit.faults else "as sealed" if audit.count else "not sealed yet"
-    say(f"past of rights: {state}{f', up to {audit.until}' if audit.until else ''}", *audit.notes)
+    state = "CHANGED after sealing" if audit.faults else "unchanged" if audit.count else "not sealed yet"
+    say(f"past rights: {state}{f', up to {audit.until}' if audit.until else ''}", *audit.notes)
     _report_faults(audit)
 
 
 def _report(log_day: Day) -> None:
     state = "dropped" if log_day.dropped else f"{log_day.entries} entries"
-    verdict = "NOT as written" if log_day.faults else "as written"
+    verdict = "CHANGED after writing" if log_day.faults else "unchanged"
     say(f"{log_day.log} {log_day.day}: {state}, {verdict}{', without a key' if log_day.keyless else ''}")
     _report_faults(log_day)
 

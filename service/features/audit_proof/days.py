@@ -142,7 +142,7 @@ class Audit:
     ) -> Outline:
         missing = _missing_days(heads)
         for day in {*entered, *(head.day for head in heads)}.intersection(OUTERMOST):
-            missing.setdefault(day, []).append("no entry was ever made on this day, or beyond: it was forged")
+            missing.setdefault(day, []).append("the day is not in the past: the entries were forged")
         first_keyed = min((head.day for head in heads if head.key_id), default=date.max)
         numbers: dict[Place, int] = {(log, head.day, head.key_id): head.number for head in heads}
         short = {
@@ -183,7 +183,7 @@ class Audit:
             if fault is not None and not (fault.is_unknown and head.day <= until):
                 faults.append(fault.text)
             if head.key_id == "" and head.day > keyless_until:
-                faults.append(f"its chain was made without a key, but keys were used from {first_keyed}")
+                faults.append(f"its chain has no key, although keys were used from {first_keyed}")
         return faults
 
     def _fault(self, head: Head) -> _SealFault | None:
@@ -198,7 +198,7 @@ class Audit:
         if any(chain.sealed(head).seal == head.seal for chain in (*own, *later)):
             return None
         if not own:
-            return _SealFault(f"its chain was made with the key {head.key_id}, which was not given", True)
+            return _SealFault(f"its chain uses the key {head.key_id}, which is not available", True)
         return _SealFault("its head was changed", head.dropped)
 
 
@@ -210,7 +210,7 @@ def _missing_days(heads: Sequence[Head]) -> dict[date, list[str]]:
     """Return the faults of days that later heads refer to and that have no head."""
     known = {head.day for head in heads}
     return {
-        head.prior_day: [f"it was removed with its head; {head.day} came after it"]
+        head.prior_day: [f"it was removed with its head; {head.day} follows it"]
         for head in heads
         if head.prior_day is not None and head.prior_day not in known
     }

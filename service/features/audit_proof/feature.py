@@ -4,11 +4,11 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="audit_proof",
-    title="Seals of the past of rights, and verification of it, of the logs and of policy revisions",
+    title="Seals of past rights, and verification of past rights, logs and policy revisions",
     commands=(
         FeatureCommands(
             "audit",
-            (("verify", "look for entries that were changed, removed, inserted or moved", "commands"),),
+            (("verify", "find entries that were changed, removed, inserted or moved", "commands"),),
             help="the logs",
             after="evidence",
         ),

@@ -17,8 +17,8 @@ from service.kernel.clock import rfc3339
 from service.records.database.transactions import Connection, Database
 
 NO_KEY: Final = (
-    "past of rights: sealed without a key (oplog.chain_key): whoever writes to the database can seal it "
-    "anew, and only the session store, which has the newest seal, would contradict"
+    "past rights: sealed without a key (oplog.chain_key): anyone with write access to the database can "
+    "seal them again; only the newest seal in the session store would reveal it"
 )
 
 _log = structlog.get_logger()
@@ -74,9 +74,9 @@ class _Walk:
         """Compare a seal with its predecessor."""
         before = self.sealed[-1] if self.sealed else None
         if seal.number != (before.number + 1 if before else 1):
-            self.faults.append(f"past of rights: seals before number {seal.number} were removed")
+            self.faults.append(f"past rights: seals before number {seal.number} were removed")
         elif seal.hash != seal_hash(before.hash if before else GENESIS, seal):
-            self.faults.append(f"past of rights: seal {seal.number} was changed")
+            self.faults.append(f"past rights: seal {seal.number} was changed")
         self.sealed.append(seal)
 
     def end(self, chains: Sequence[Chain]) -> None:
@@ -85,21 +85,19 @@ class _Walk:
         for number, hash_ in sorted(self.anchored.items()):
             if newest is None or number > newest.number:
                 self.faults.append(
-                    f"past of rights: seal {number}, which the session store has seen, was removed"
+                    f"past rights: seal {number} was removed, but is known to the session store"
                 )
             elif any(seal.number == number and seal.hash.hex() != hash_ for seal in self.sealed):
-                self.faults.append(
-                    f"past of rights: seal {number} is another one than the session store has seen"
-                )
+                self.faults.append(f"past rights: seal {number} differs from the seal in the session store")
         if newest is None:
             return
         judged = judge_seal(chains, newest, keyed=any(seal.is_keyed for seal in self.sealed))
         if judged == "unknown":
             self.faults.append(
-                f"past of rights: the newest seal, {newest.number}, is by a key that is not given"
+                f"past rights: the newest seal, {newest.number}, uses a key that is not available"
             )
         elif judged == "forged":
-            self.faults.append(f"past of rights: the newest seal, {newest.number}, is not one by the key")
+            self.faults.append(f"past rights: the newest seal, {newest.number}, was not made with the key")
         elif not newest.is_keyed:
             self.notes.append(NO_KEY)
 
@@ -118,7 +116,7 @@ async def _faults_of(connection: Connection, source: Source, sealed: Sequence[Hi
         if stored.before >= len(sealed):
             continue
         if due.pop((stored.before, stored.part), "") != stored.digest:
-            faults.append(_fault(source, stored.part, sealed[stored.before], "not as they were sealed"))
+            faults.append(_fault(source, stored.part, sealed[stored.before], "changed after sealing"))
     if source.moves:  # a fact used again later is sealed with its later use
         due = {place: digest for place, digest in due.items() if place[1] not in later}
     if source.kept_days is not None:

@@ -61,8 +61,8 @@ async def seal_history(
             good &= judged != "forged"
         if not good:
             raise HistoryForgedError(
-                "The seals of the past of rights are not as they were made: 'portcullis audit verify' says "
-                "more. Nothing further is sealed until that is put right (docs/reference/log-verification.md)"
+                "The seals of past rights were changed: run 'portcullis audit verify' for details. "
+                "Sealing stops until this is corrected (docs/reference/log-verification.md)"
             )
         if newest is not None:
             if judged == "unknown":

@@ -19,7 +19,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "history-seals",
-            "Seal the past of assignments, codes of roles, use of permissions, and ended policy rows",
+            "Seal past assignments, past permissions of roles, use of permissions, and ended policy rows",
             partial(_seal_history, settings=settings),
             300.0,
             after="log-maintenance",
@@ -45,7 +45,7 @@ async def _seal_history(database: Database, settings: Settings) -> str:
         anchored = await store.revision_key.checkpoints([name])
         newest = await seal_history(database, chains_of(settings.oplog), anchored)
         if newest is None:
-            return "left to nodes with the key of the newest seal"
+            return "skipped: only nodes with the key of the newest seal continue"
         await store.revision_key.anchor(name, newest)
     return f"seal {newest.revision} is the newest"
 

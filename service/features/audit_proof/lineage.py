@@ -94,7 +94,8 @@ def lineage_of(
     ]
     for name, count in sorted(strange.items()):
         faults.append(
-            f"timeline {name or '(first)'}: {count} heads were told of it, and it is not of this database"
+            f"restore epoch {name or '(first)'}: {count} heads were reported from it, but it is not in "
+            "this database"
         )
     return Lineage(reported, notes, faults)
 

@@ -116,13 +116,15 @@ class _Walk:
                 continue
             before = self.known.get(revision.prior)
             if before is None:
-                self.faults.append(f"revision {revision.prior} was removed; {at} was made from it")
+                self.faults.append(f"revision {revision.prior} was removed, but {at} is based on it")
             elif before.hash != revision.prior_hash and before.judgement.is_trusted:
-                self.faults.append(f"revision {revision.prior} was changed after {at} was made from it")
+                self.faults.append(f"revision {revision.prior} was changed after {at}, which is based on it")
             below = revision.prior if before is not None else at - 1
             at = max((number for number in trusted if number <= below and number < at), default=None)
         for number in sorted(set(trusted).difference(chain)):
-            self.faults.append(f"revision {number} is not in the chain: it was put there past the service")
+            self.faults.append(
+                f"revision {number} is not in the chain: it was inserted directly in the database"
+            )
         return chain
 
     def compare(self, hashes: Mapping[int, str]) -> None:
@@ -135,9 +137,9 @@ class _Walk:
             elif self._is_left_behind(number):
                 lost += 1
             else:
-                self.faults.append(f"revision {number} is gone; it was reported earlier")
+                self.faults.append(f"revision {number} is missing, but was reported earlier")
         if lost:
-            self.notes.append(f"policy revisions: {lost} that were reported earlier were lost by a restore")
+            self.notes.append(f"policy revisions: {lost} reported revisions were lost in a restore")
 
     def _is_left_behind(self, number: int) -> bool:
         return any(
@@ -182,7 +184,7 @@ async def audit_revisions(
 async def _line_faults(connection: Connection, revision: int, digest: str) -> list[str]:
     if await policy_history.lines_digest(connection, revision) == digest:
         return []
-    return [f"revision {revision}: the lines that history keeps of it are not those that were published"]
+    return [f"revision {revision}: the lines in the history differ from the published lines"]
 
 
 LATEST: Final = timedelta(days=2)
@@ -243,19 +245,19 @@ async def verify_again(
         _log.error("a log is not as it was written", event_type="security", days=days)
         named = ", ".join(days[:_MOST_NAMED])
         raise TamperedError(
-            f"{len(days)} days of the logs are not as they were written: {named}; "
-            "'portcullis audit verify' says what is wrong"
+            f"{len(days)} days of the logs were changed after they were written: {named}; run 'portcullis "
+            "audit verify' for details"
         )
     if lineage.faults:
         _log.error("restores are not as they were", event_type="security", faults=lineage.faults)
-        raise TamperedError(f"restores are not as they were recorded: {lineage.faults[0]}")
+        raise TamperedError(f"restore records were changed: {lineage.faults[0]}")
     if revisions.faults:
-        raise TamperedError(f"policy revisions are not as they were published: {revisions.faults[0]}")
+        raise TamperedError(f"policy revisions were changed after publishing: {revisions.faults[0]}")
     if history.faults:
-        raise TamperedError(f"the past of rights is not as it was sealed: {history.faults[0]}")
+        raise TamperedError(f"past rights were changed after sealing: {history.faults[0]}")
     count, left_out = sum(verified.values()), sum(len(outline.left_out) for outline in outlines)
-    rest = f"; {left_out} days of the logs are left out: a key of theirs is not set" if left_out else ""
-    return f"{count} days of the logs and {revisions.count} policy revisions are as they were written{rest}"
+    rest = f"; {left_out} days of the logs were skipped, because their key is not set" if left_out else ""
+    return f"{count} days of the logs and {revisions.count} policy revisions are unchanged{rest}"
 
 
 async def _verify_revisions(

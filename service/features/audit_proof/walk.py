@@ -61,7 +61,7 @@ class Walk:
         name, key, number, link, *values = row
         end = self._ends.get(key)
         if end is None or number is None or link is None:
-            self._fault(f"entry {name} is in no chain: it was inserted")
+            self._fault(f"entry {name} is not in the chain: it was inserted")
             return
         if number <= end.number:
             self._fault(f"entry {name} repeats number {number}: it was inserted or moved")
@@ -81,13 +81,13 @@ class Walk:
             end = self._ends[key]
             if head.dropped:
                 if end.number:
-                    self._fault("it was dropped, and has entries again")
+                    self._fault("it was dropped, but has entries again")
             elif head.number > end.number:
                 self._gone(end.number + 1, head.number)
             elif head.number < end.number:
                 self._fault(f"numbers {head.number + 1} to {end.number} were added after its head")
             elif head.hash != end.hash:
-                self._fault("its head does not fit its last entry")
+                self._fault("its head does not match its last entry")
         for (log, day, key), hashes in self._reported.hashes.items():
             if (log, day) == (self._log, self._day):
                 self._compare_reported(key, max(hashes))
@@ -101,9 +101,9 @@ class Walk:
     def _compare_reported(self, key: str, number: int) -> None:
         head = self._heads.get(key)
         if head is None:
-            self._fault(f"its head is missing; {number} entries were reported earlier")
+            self._fault(f"its head is missing, but {number} entries were reported earlier")
         elif head.number < number:
-            self._fault(f"it ends with number {head.number}; {number} entries were reported earlier")
+            self._fault(f"it ends with number {head.number}, but {number} entries were reported earlier")
 
     def _compare(self, key: str, number: int, link: bytes) -> None:
         reported = self._reported.hashes.get((self._log, self._day, key), {}).get(number)

@@ -60,7 +60,7 @@ def once_each(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) ->
     first: dict[str, int] = {}
     for row, key in keys:
         if first.setdefault(key, row) != row:
-            faults.add(row, field, f"Row {first[key]} is for the same record")
+            faults.add(row, field, f"Row {first[key]} has the same record")
 
 
 WITHIN: Final = 60.0

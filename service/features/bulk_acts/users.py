@@ -76,7 +76,7 @@ class BulkActs:
             had = {role.id for role in before.roles}
             after = had | {role_id} if action == "give" else had - {role_id}
             if len(after) > max(MAX_ROLES, len(had)):
-                raise ValidationFailed(("roleId", f"The user has {MAX_ROLES} roles, which is the most"))
+                raise ValidationFailed(("roleId", f"The user already has the maximum of {MAX_ROLES} roles"))
             if after != had:
                 await self.accounts.edit(unit, target, before, {}, role_ids=after)
             return after != had

@@ -123,14 +123,14 @@ class ClusterClient(PipelinedClient):
         try:
             node = await self._map.owner_now(keys.slot_of(key))
         except Unavailable as error:
-            raise ConnectionError("the part of the store has no primary") from error
+            raise ConnectionError("the shard has no primary") from error
         await node.command.ready()
 
     def delete_soon(self, key: str, answered: Callable[[Any], None]) -> None:
         """Send the deletion of a key at once, following redirections; ``answered`` as for a server."""
         slot = keys.slot_of(key)
         if (node := self._map.owner(slot)) is None:
-            asyncio.get_running_loop().call_soon(answered, ConnectionError("the part has no primary"))
+            asyncio.get_running_loop().call_soon(answered, ConnectionError("the shard has no primary"))
             return
         text = packed("DEL", key)
 

@@ -108,7 +108,7 @@ class ClusterMap:
         node = next(iter(self.primaries()), None) if slot is None else self._owners[slot]
         if node is None:
             self.look_soon()
-            raise Unavailable("This part of the session store has no primary")
+            raise Unavailable("This shard of the session store has no primary")
         return node
 
     def is_up(self, slot: int) -> bool:
@@ -159,12 +159,12 @@ class ClusterMap:
                 return await self.owner_now(slot), False
         if kind in ("CLUSTERDOWN", "READONLY", "MASTERDOWN", "LOADING"):
             self.failed(asked)
-        raise Unavailable("The session store is out of reach") from ReplyError(error)
+        raise Unavailable("The session store is unavailable") from ReplyError(error)
 
     async def look(self) -> None:
         """Read the slot owners; raises ``Unavailable`` if no server can report them."""
         if self._closed:
-            raise Unavailable("The session store is out of reach")
+            raise Unavailable("The session store is unavailable")
         if self._looking is None:
             self._looking = asyncio.get_running_loop().create_task(self._look())
             self._looking.add_done_callback(self._looked)
@@ -209,7 +209,7 @@ class ClusterMap:
             if readable:
                 self._take(max(readable))
                 return
-        raise Unavailable("The session store is out of reach")
+        raise Unavailable("The session store is unavailable")
 
     async def _view(self, node: Node) -> _View | None:
         """Return a server's view; None if the server sees no working cluster, as when it is cut off."""

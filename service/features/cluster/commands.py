@@ -17,7 +17,7 @@ from service.settings import load
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of both stores."""
     add_data(parser)
-    url = "a URL, or @FILE for one that others of this machine must not see"
+    url = "a URL, or @FILE to keep the URL secret from other users of this machine"
     parser.add_argument("--from", dest="source", metavar="URL", help=f"{url}; redis.url unless given")
     parser.add_argument("--to", dest="target", metavar="URL", required=True, help=f"the cluster: {url}")
 

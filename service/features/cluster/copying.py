@@ -34,7 +34,9 @@ async def copy_to_cluster(source: RedisSettings, target: RedisSettings) -> Count
     reading, writing = open_servers(source), open_servers(target)
     try:
         if reading.names.apart or not writing.names.apart:
-            raise CopyError("The first store must be one server or a group, and the second a cluster")
+            raise CopyError(
+                "The source must be a single server or a Sentinel group, and the target a cluster"
+            )
         for server in await writing.primaries():
             async with within(target.timeout):
                 if await Redis(connection_pool=server.pool).dbsize():

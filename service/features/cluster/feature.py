@@ -8,7 +8,7 @@ FEATURE = Feature(
     commands=(
         FeatureCommands(
             "sessions",
-            (("copy", "copy a session store of one server to an empty cluster", "commands"),),
+            (("copy", "copy a session store from a single server to an empty cluster", "commands"),),
             help="the session store",
         ),
     ),

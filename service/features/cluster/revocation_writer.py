@@ -48,7 +48,7 @@ class RevocationWriter:
         if isinstance(group.failed, Unconfirmed):
             raise Unconfirmed from group.failed
         if group.failed is not None:
-            raise Unavailable("What is revoked could not be told") from group.failed
+            raise Unavailable("The revoked tokens and sessions could not be determined") from group.failed
 
     async def _write(self, tag: str, revoked: Sequence[Revoked]) -> None:
         marked = [f"{user}:{until}" for kind, user, until in revoked if kind == "marked"]

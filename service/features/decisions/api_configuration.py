@@ -30,7 +30,7 @@ class AccessConfiguration(Responders, at="/.well-known/authzen-configuration"):
         """
         base = self._base
         if not base:
-            raise NotFound("The setting server.public_url does not say how clients reach this service")
+            raise NotFound("The setting server.public_url is not set")
         return DecisionPointMetadata(
             policy_decision_point=base,
             access_evaluation_endpoint=f"{base}/access/v1/evaluation",

@@ -112,7 +112,7 @@ class AccessEvaluations(_Asking, at="/access/v1/evaluations"):
             ends_with = ENDS_WITH[body.options.evaluations_semantic]
             return Decisions(evaluations=await self._decide(context, posed_in(body), ends_with))
         if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
-            raise BadRequest("A question names its subject, its action and its resource")
+            raise BadRequest("A question must have a subject, an action and a resource")
         answer = await self._decide_one(
             context, Evaluation(body.subject, body.action, body.resource, body.context)
         )

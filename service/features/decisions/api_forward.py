@@ -71,7 +71,9 @@ class _Forward(Responders):
         self._tell(context, service, original, None, Answer(False, "other_service", decision))
         if by_person:
             raise ProxyRefused(refusal_of(BY_PERSON), decision)
-        raise ProxyRefused(f"The account of the proxy may not ask about the service {service}", decision)
+        raise ProxyRefused(
+            (f"The account of the proxy is not allowed to ask about the service {service}"), decision
+        )
 
     def _tell(
         self,

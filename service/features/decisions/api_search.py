@@ -160,7 +160,7 @@ def _part(page: PageOfSearch | UnsetType, digest: str) -> Part:
     try:
         token = _token(base64.urlsafe_b64decode(page.token))
     except (ValueError, msgspec.MsgspecError):
-        raise BadRequest("page.token: This is no token of an answer") from None
+        raise BadRequest("page.token: This is not a token from a response") from None
     if token.question != digest or (page.limit is not UNSET and token.limit != limit):
         raise BadRequest("page.token: The token belongs to another search")
     return Part(token.offset, token.limit)

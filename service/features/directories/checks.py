@@ -10,15 +10,15 @@ async def directory_names(installation: Installation) -> Finding:
     """Report provisioning directories and providers of the same name: they would end each other's roles."""
     providers = installation.settings.oidc.names
     if not providers:
-        return ok("nobody signs in with a provider")
+        return ok("no user signs in with a provider")
     async with installation.records() as connection:
         every = await store.every(connection)
     shared = [each.name for each in every if each.kind == "scim" and each.name in providers]
     if not shared:
-        return ok("no directory that provisions accounts has the name of a provider")
+        return ok("no provisioning directory has the name of a provider")
     return fault(
-        f"a provider and a directory that provisions accounts share a name: {few(shared)}",
-        "give the one that came later another name: docs/guides/provision-from-a-directory.md",
+        f"a provider and a provisioning directory have the same name: {few(shared)}",
+        "rename the newer of the two: docs/guides/provision-from-a-directory.md",
     )
 
 

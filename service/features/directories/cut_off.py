@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options: the directory, and the end of its roles."""
     add_data(parser)
     parser.add_argument("name", metavar="NAME", help="the directory, or the provider of the settings")
-    parser.add_argument("--roles", action="store_true", help="end the roles that it has given too")
+    parser.add_argument("--roles", action="store_true", help="also revoke the roles that it assigned")
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
@@ -48,7 +48,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     say(f"{options.name} is cut off; {counted(ended, 'session')} have ended.")
     if directory.kind == "scim" and options.name in settings.oidc.names:
         say(
-            f"People still sign in with the provider {options.name}, which is not that directory: "
+            f"People can still sign in with the provider {options.name}, which is not this directory: "
             "remove it from oidc.providers."
         )
 

@@ -46,8 +46,10 @@ MOST_GROUPS: Final = 1000
 MAX_GROUP: Final = 254
 """Maximum characters of a group name in a mapping."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_BEYOND: Final = "The directory may not hand out all that the role gives"
-_ABOVE: Final = "The user holds more than the directory may hand out, and is not edited by it"
+_BEYOND: Final = "The role has permissions above the ceiling of the directory"
+_ABOVE: Final = (
+    "The user has permissions above the ceiling of the directory, so the directory cannot edit the user"
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -378,13 +380,13 @@ class Directories:
         """
         if values.kind == "scim" and name in self.providers and (before is None or values.enabled):
             raise ValidationFailed(
-                ("source", "is the name of a provider: what provisions accounts has another one")
+                ("source", "is the name of a provider: choose another name for provisioning")
             )
 
     def _require_served(self, values: DirectoryValues) -> None:
         """Raise ValidationFailed for an enabled directory whose feature is off; the next start would fail."""
         if values.enabled and values.kind in self.off:
-            fault = f"must be false: the feature {values.kind} is off, and nothing serves the directory"
+            fault = f"must be false: the feature {values.kind} is turned off"
             raise ValidationFailed(("enabled", fault))
 
     async def _for_change(self, unit: UnitOfWork, name: str, match: Match) -> Directory | None:
@@ -405,7 +407,7 @@ class Directories:
 async def _require_known(connection: Connection, ceiling: Collection[str]) -> None:
     stored = {button.auth_mark for button in await menus.button_codes(connection)}
     faults = [
-        (f"ceiling[{place}]", "No Button carries this code")
+        (f"ceiling[{place}]", "No Button has this code")
         for place, code in enumerate(ceiling)
         if code not in stored
     ]
@@ -426,13 +428,18 @@ async def _require_good(
     if before is not None and before.kind != values.kind:
         faults.append(("kind", "can't be changed"))
     if (values.kind == "scim") != (values.client_id is not None):
-        faults.append(("client", "A directory that provisions has a service account, and no other has one"))
+        faults.append(
+            (
+                "client",
+                ("A service account is required for a provisioning directory, and not allowed otherwise"),
+            )
+        )
     if faults:
         raise ValidationFailed(*faults)
     if values.client_id is not None:
         other = await directories.of_client(unit.connection, values.client_id)
         if other is not None and other.name != name:
-            raise Conflict("The service account provisions for another directory", rule="unique")
+            raise Conflict("The service account already provisions another directory", rule="unique")
 
 
 async def _fault_of_role(unit: UnitOfWork, values: DirectoryValues, role_id: int | None) -> str:
@@ -440,9 +447,9 @@ async def _fault_of_role(unit: UnitOfWork, values: DirectoryValues, role_id: int
     if role_id is None:
         return "There is no such role"
     if values.kind == "scim" and (await roles.read(unit.connection, role_id)).max_duration:
-        return "The role lasts a limited time, and what provisions gives roles without an end"
+        return "The role has a longest duration, but provisioning assigns roles without an end"
     if lacking := await unit.check.beyond(unit.connection, values.ceiling, [role_id]):
-        return f"The role gives {lacking[0]}, which the ceiling does not have"
+        return f"The role has {lacking[0]}, which is above the ceiling"
     return ""
 
 
@@ -463,7 +470,7 @@ def _lasts(given: Given, now: datetime) -> bool:
 
 
 def _unknown_user() -> NotFound:
-    return NotFound("The directory does not know this user")
+    return NotFound("The directory does not have this user")
 
 
 def _roles_of(values: DirectoryValues) -> set[str]:

@@ -4,7 +4,7 @@ from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 
 FEATURE = Feature(
     name="directories",
-    title="Directories that manage accounts and give roles",
+    title="Directories that manage accounts and assign roles",
     tags={"directory": "Directories of people, and their mapped roles."},
     pages=(
         FeaturePage(
@@ -33,7 +33,7 @@ FEATURE = Feature(
             (
                 (
                     "cut-off",
-                    "let nobody in by a directory any more, and end the sessions of its sign-ins",
+                    "disable sign-ins of a directory, and end the sessions from its sign-ins",
                     "cut_off",
                 ),
             ),

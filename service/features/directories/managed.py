@@ -33,7 +33,7 @@ async def person_of(connection: Connection, user_name: str) -> int:
     if known is None:
         raise NotFound("There is no such user")
     if known.kind == "service":
-        raise Conflict("A service account signs in nowhere", rule="kind_of_account")
+        raise Conflict("A service account cannot sign in", rule="kind_of_account")
     return known.user_id
 
 
@@ -41,10 +41,10 @@ async def require_unmanaged(connection: Connection, user_id: int, directory: str
     """Raise ``Conflict`` with the name if another directory than ``directory`` manages the user."""
     manager = await origins.manager_of(connection, user_id)
     if manager is not None and manager != directory:
-        raise managed_by(manager, "The account is managed by the directory {name}: edit it there")
+        raise managed_by(manager, "The directory {name} manages the account: edit it there")
 
 
 async def require_not_given(connection: Connection, user_id: int, role_ids: Collection[int]) -> None:
     """Raise ``Conflict`` with the name if a directory granted one of these roles to the user."""
     if (name := await directories.giving(connection, user_id, role_ids)) is not None:
-        raise managed_by(name, "The directory {name} has given the role, and takes it away")
+        raise managed_by(name, "The directory {name} assigned the role: revoke it there")

@@ -50,7 +50,7 @@ async def give_roles_anew(database: Database, settings: Settings, notices: Notic
             each.name for each in await directories.every(connection) if each.waiting_after is not None
         ]
     if not waiting:
-        return "nobody waits"
+        return "no members are pending"
     with closing(Passwords(settings.password)) as passwords:
         async with job_edits(database, settings) as edits:
             units, revocations = edits.units(), edits.revocations
@@ -62,7 +62,7 @@ async def give_roles_anew(database: Database, settings: Settings, notices: Notic
                 units, accounts, revocations, notices, edits.clock.now, providers=settings.oidc.names
             )
             counts = [await _follow_all(settings, units, changes, name) for name in waiting]
-    return f"roles of {sum(counts)} members of {', '.join(waiting)} are those of the mapping"
+    return f"roles of {sum(counts)} members of {', '.join(waiting)} updated to the mapping"
 
 
 async def _follow_all(settings: Settings, units: RightsUnits, changes: Directories, name: str) -> int:

@@ -125,9 +125,9 @@ class SignInOrigins:
         connection, user_id = unit.connection, target.user_id
         known = [each for each in await origins.origins_of(connection, user_id) if each.source == source]
         if not known:
-            raise NotFound("The directory does not know this user")
+            raise NotFound("The directory does not have this user")
         if any(each.managed for each in known):
-            raise managed_by(source, "The account is managed by the directory {name}: remove it there")
+            raise managed_by(source, "The directory {name} manages the account: remove it there")
         (user,) = await user_list.read_all(connection, [user_id])
         name = change_log.user_target(user.user_name)
         change_log.concerns(name)

@@ -50,7 +50,7 @@ class WaysIn:
         if closed:  # administrators keep their passwords
             closed = not await role_rights.is_administrator(connection, user_id)
         if closed or stored is None or stored.password_hash is None:
-            why = "This is your only way to sign in: make a passkey first, or ask for an invitation"
+            why = "This is your only way to sign in: create a passkey first, or ask for an invitation"
             raise Conflict(why, rule="last_way_in")
 
     def _opens(self, origin: Origin) -> bool:

@@ -13,11 +13,11 @@ async def dormant_accounts(installation: Installation) -> Finding:
     """Warn about dormant accounts, whose misuse their owners would not notice."""
     auth = installation.settings.auth
     if not auth.dormant_days:
-        return ok("auth.dormant_days is 0: nobody is disabled for not being there")
+        return ok("auth.dormant_days is 0: dormant accounts are not disabled")
     async with installation.records() as connection:
         quiet = await store.quiet(connection, auth.dormant_days)
     if not quiet:
-        return ok(f"every account was used within {auth.dormant_days} days, or it is not known")
+        return ok(f"every account was used within {auth.dormant_days} days, or its last use is unknown")
     names = ", ".join(printable(each.user_name) for each in quiet[:_MANY])
     return warning(
         f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}"

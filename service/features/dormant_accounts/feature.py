@@ -4,7 +4,7 @@ from service.kernel.feature import Feature
 
 FEATURE = Feature(
     name="dormant_accounts",
-    title="Dormant accounts: told, and then disabled",
+    title="Dormant accounts: notified, then disabled",
     jobs="jobs:jobs",
     checks="checks:CHECKS",
 )

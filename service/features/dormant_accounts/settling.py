@@ -57,7 +57,7 @@ async def settle(database: Database, settings: Settings, notices: Notices) -> st
                     break
                 done = await disabler.disable(each)
                 disabled, kept = disabled + done, kept + (not done)
-    return f"{len(untold)} accounts told, {disabled} disabled, {kept} kept"
+    return f"{len(untold)} accounts notified, {disabled} disabled, {kept} kept"
 
 
 async def _tell(database: Database, settings: Settings, notices: Notices, each: Quiet) -> None:

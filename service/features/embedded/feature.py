@@ -4,6 +4,6 @@ from service.kernel.feature import Feature
 
 FEATURE = Feature(
     name="embedded",
-    title="PostgreSQL and Valkey from installed wheels, where no external ones are set",
+    title="Embedded PostgreSQL and Valkey from installed wheels, if no external stores are set",
     provides={"embedded-stores": "stores"},
 )

@@ -40,8 +40,8 @@ def command_prefix() -> tuple[str, ...]:
             return prefix
     raise EmbeddedError(
         "PostgreSQL does not run as root or as a user without a name, and neither unshare nor setpriv "
-        "(package util-linux) works here: run as an ordinary user, or set DATABASE_URL and REDIS_URL "
-        "to use servers of your own"
+        "(package util-linux) works here: run as an ordinary user, or set DATABASE_URL and REDIS_URL to "
+        "use external servers"
     )
 
 

@@ -110,7 +110,7 @@ def _existing(package: str, path: Path, setting: str) -> Path:
             return program
     raise EmbeddedError(
         f"{path.name} is not installed for this machine: install the package {package}, or set {setting} "
-        "to use a server of your own"
+        "to use an external server"
     )
 
 

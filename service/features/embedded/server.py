@@ -48,7 +48,7 @@ class Server:
         """Start the server in the background; raises EmbeddedError if it was closed."""
         with self._changed:
             if self._closed:
-                raise EmbeddedError(f"{self._program.name} was closed, and does not start again")
+                raise EmbeddedError(f"{self._program.name} was closed and can't be started again")
             self._wanted = True
             self._has_served = self._serving
             self._fault = None

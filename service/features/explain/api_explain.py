@@ -107,7 +107,7 @@ class Explain(Responders, at="/api/policy/explain"):
             return body.revision
         revision = revision_of(body.decision_id, self.past.shipped.digest)
         if body.revision not in (None, revision):
-            raise ValidationFailed(("revision", "The decision is of another revision"))
+            raise ValidationFailed(("revision", "The decision belongs to another revision"))
         return revision
 
 
@@ -154,7 +154,7 @@ def require_log(context: RequestContext, policy: Policy) -> None:
     if not decision.allowed:
         if decision.layer == ASSURANCE:
             raise too_weak(decision)
-        raise PermissionDenied(f"To find a refusal by its id takes the right to GET {_ENTRY}", decision)
+        raise PermissionDenied(f"Finding a refusal by its id requires the right to GET {_ENTRY}", decision)
 
 
 _ENTRY: Final = "/api/operation-log/{id}"

@@ -65,7 +65,7 @@ class WhatIfQuery(Schema):
 
     def __post_init__(self) -> None:
         if self.resource is None and (self.assurance is not None or self.services):
-            raise ValidationFailed(("assurance", "Only a resource has a demand"))
+            raise ValidationFailed(("assurance", "A demand can only be set for a resource"))
         if self.assurance in (None, "none") and self.services:
             raise ValidationFailed(("services", NO_DEMAND))
         if sum(choice is not None for choice in (self.role_code, self.user_name, self.resource)) != 1:

@@ -164,20 +164,14 @@ class Who(Schema, kw_only=True):
 def who_answer(passing: WhoPasses, revision: int, query: WhoQuery) -> Who:
     layers = {layer.layer: AskedLayer.of(layer) for layer in passing.asked.layers}
     alone = None if query.layer is None else layers.pop(query.layer)
-    return Who(
+    return Who.of(
+        passing,
         revision=revision,
         method=query.method,
         path=query.path,
         resource=layers.get(RESOURCE),
         endpoint=layers.get(ENDPOINT),
         asked=alone,
-        assurance=list(passing.assurance),
-        visitors=passing.visitors,
-        any_login=passing.any_login,
-        users=passing.users,
-        together=[PassingTogether.of(group) for group in passing.together],
-        others=list(passing.others),
-        registered_by=list(passing.registered_by),
         items=[_passing(role) for role in query.part(passing.roles)],
         page=query.page,
         size=query.size,

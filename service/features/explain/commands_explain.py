@@ -31,13 +31,13 @@ def _add_explain(parser: ArgumentParser) -> None:
     subject = parser.add_mutually_exclusive_group()
     subject.add_argument("--role", metavar="CODE", help="a role")
     subject.add_argument("--codes", metavar="CODES", help="permission codes, separated by commas")
-    subject.add_argument("--visitor", action="store_true", help="somebody who is not logged in")
+    subject.add_argument("--visitor", action="store_true", help="a visitor who is not logged in")
     parser.add_argument(
         "method",
         metavar="METHOD",
         type=str.upper,
         choices=(*METHODS, *_OBJECTS),
-        help=f"the method; or a layer, to ask it about an object: {', '.join(_OBJECTS)}",
+        help=f"the method; or a layer, to ask about one of its objects: {', '.join(_OBJECTS)}",
     )
     parser.add_argument("path", metavar="PATH", help="the path; after a layer, the object, such as a code")
     parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
@@ -45,7 +45,7 @@ def _add_explain(parser: ArgumentParser) -> None:
         "--assurance",
         metavar="WORD",
         choices=WORDS,
-        help="what the subject is supposed to satisfy, such as @two-factors; @login by default",
+        help="the assumed authentication of the subject, such as @two-factors; @login by default",
     )
     add_review(parser)
 
@@ -101,9 +101,11 @@ def lines_of(answer: explained.Explained) -> Iterator[str]:
     outcome = "allowed" if answer.allowed else "denied"
     yield f"{outcome} at revision {answer.revision}" + (f": {answer.path}" if answer.path else "")
     if answer.kept_out:
-        yield "The user is disabled or banned: the service serves no request, whatever the policy says."
+        yield (
+            "The user is disabled or banned, so the service refuses all requests regardless of the policy."
+        )
     if answer.public:
-        yield "The route is open to everybody: nobody is authenticated."
+        yield "The route is open to everyone, without authentication."
     elif answer.permissions is not None:
         yield f"Held codes: {', '.join(answer.permissions) or 'none'}"
     for layer in explained.layers_of(answer):
@@ -153,13 +155,13 @@ def _decided(origin: explained.Origin) -> str:
 def _opening(opens: explained.Opening) -> Iterator[str]:
     buttons = [f"{button.auth_mark} ({button.id}, {button.title})" for button in opens.buttons]
     for what, names in (
-        ("any of the codes", opens.permissions),
-        ("any of the roles", opens.roles),
-        ("any of the Buttons", buttons),
+        ("one of the codes", opens.permissions),
+        ("one of the roles", opens.roles),
+        ("one of the Buttons", buttons),
         ("enabling a bound Button", opens.disabled_buttons),
     ):
         if names:
-            yield f"  would open by {what}: {', '.join(names)}"
+            yield f"  would be allowed by {what}: {', '.join(names)}"
 
 
 def _add_refusal(parser: ArgumentParser) -> None:
@@ -181,7 +183,7 @@ def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
     try:
         decision_id = msgspec.convert(options.id, DecisionId)
     except msgspec.ValidationError:
-        raise ValidationFailed(("ID", "is no id of a decision")) from None
+        raise ValidationFailed(("ID", "is not a decision id")) from None
     event = _event(options.log, environ, decision_id)
     revision, passed = decided_by(decision_id)
 
@@ -211,13 +213,17 @@ def _event(log: str | None, environ: Mapping[str, str], decision_id: str) -> Eve
 def _told_of_refusal(answer: explained.Explained) -> Iterator[str]:
     if (refusal := answer.refusal) is not None:
         who = refusal.user_name or (
-            f"user {refusal.user_id}" if refusal.user_id else "nobody who was logged in"
+            f"user {refusal.user_id}" if refusal.user_id else "a visitor who was not logged in"
         )
-        what = f"{refusal.method} {refusal.path}" if refusal.method else "a question of another service"
+        what = (
+            f"{refusal.method} {refusal.path}"
+            if refusal.method
+            else ("a decision requested by another service")
+        )
         what += "" if refusal.service == PORTCULLIS else f" of {refusal.service}"
         yield f"{refusal.create_time}: {what}, by {who}; request {refusal.request_id} ({refusal.log})"
     if not answer.decision_matches:
-        yield "The user held other codes then: this is the answer for those of now."
+        yield "The user had other codes then. This answer uses the current codes."
     yield from lines_of(answer)
 
 

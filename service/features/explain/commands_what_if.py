@@ -15,26 +15,26 @@ from service.laboratory.analysis.sources import READ_WITHIN, Source
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options: the role, the user or the resource, and its changes."""
     subject = parser.add_mutually_exclusive_group(required=True)
-    subject.add_argument("--role", metavar="CODE", help="a role, which would give other permission codes")
-    subject.add_argument("--user", metavar="NAME", help="a user, who would have other roles")
+    subject.add_argument("--role", metavar="CODE", help="a role with other permission codes")
+    subject.add_argument("--user", metavar="NAME", help="a user with other roles")
     subject.add_argument(
         "--resource",
         metavar="REQUEST",
-        help="a resource such as 'GET /api/user', which other codes would open",
+        help="a resource such as 'GET /api/user', opened by other codes",
     )
     parser.add_argument(
-        "--without", metavar="CODES", default="", help="what would be taken from it, by commas"
+        "--without", metavar="CODES", default="", help="what would be removed, separated by commas"
     )
     parser.add_argument(
-        "--with", dest="with_", metavar="CODES", default="", help="what would be given to it, by commas"
+        "--with", dest="with_", metavar="CODES", default="", help="what would be added, separated by commas"
     )
     parser.add_argument(
         "--assurance",
         metavar="DEMAND",
         choices=("none", *get_args(Demand)),
-        help="what would be demanded of who sends requests to the resource, such as two-factors",
+        help="the authentication that the resource would demand, such as two-factors",
     )
-    parser.add_argument("--services", action="store_true", help="service accounts would pass that demand")
+    parser.add_argument("--services", action="store_true", help="service accounts would satisfy that demand")
     add_review(parser)
 
 

@@ -32,14 +32,14 @@ def _add_who(parser: ArgumentParser) -> None:
         metavar="METHOD",
         type=str.upper,
         choices=(*METHODS, *_LAYERS),
-        help=f"the method; or a layer, to ask it about an object: {', '.join(_LAYERS)}",
+        help=f"the method; or a layer, to ask about one of its objects: {', '.join(_LAYERS)}",
     )
     parser.add_argument(
         "path",
         metavar="PATH",
         help="such as /api/user/1, or /api/user/{id} for any other value; after a layer, the object",
     )
-    parser.add_argument("--users", action="store_true", help="print the users who pass, not the roles")
+    parser.add_argument("--users", action="store_true", help="print users instead of roles")
     parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
     add_review(parser)
 
@@ -109,9 +109,9 @@ def _lines_of_who(answer: api_who_may.Who, roles_known: bool) -> list[str]:
         f"{' + '.join(group.roles)} together: {counted(group.users, 'user')}" for group in answer.together
     ]
     if answer.visitors:
-        lines.append("Everybody passes, logged in or not.")
+        lines.append("Everyone is allowed, logged in or not.")
     elif answer.any_login:
-        lines.append("Everybody passes who is logged in.")
+        lines.append("Everyone who is logged in is allowed.")
     lines += [f"Another resource decides {name}" for name in answer.others]
     passing = f"{counted(answer.total, 'role')}, {counted(answer.users, 'user')}."
     return [*lines, passing if roles_known else "Roles are unknown without a database."]
@@ -158,7 +158,7 @@ def _what(options: Namespace, environ: Mapping[str, str]) -> None:
 def _lines_of_what(answer: api_who_may.What) -> list[str]:
     lines = [f"Held codes: {', '.join(answer.permissions) or 'none'}"]
     if answer.kept_out:
-        return [*lines, "The user is disabled or banned: the service serves no request."]
+        return [*lines, "The user is disabled or banned, so the service refuses all requests."]
     requests = [passed for passed in answer.items if passed.kind == "request"]
     grants = [passed for passed in answer.items if passed.kind == "grant"]
     if requests:

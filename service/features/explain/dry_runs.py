@@ -179,7 +179,7 @@ class DryRuns:
                 except OvertakenError:
                     continue
             return run
-        raise Unavailable("Others are changing the same")
+        raise Unavailable("Another change to the same data is in progress. Try again")
 
 
 class _Run:
@@ -245,13 +245,13 @@ def _warnings(before: _Seen, after: _Seen) -> tuple[str, ...]:
     warnings = []
     could, can = (passing(each.standing, each.caller, ADMINISTERING) for each in (before, after))
     if lost := sorted(could - can):
-        warnings.append(f"You would lose what may be needed to undo this: {_named(lost)}")
+        warnings.append(f"You would lose permissions that may be needed to undo this: {_named(lost)}")
     old, new = before.standing.policy, after.standing.policy
     if codes := sorted(code for code in before.caller.codes if _slips_away(new, code, after.caller)):
-        warnings.append(f"You would no longer hold {_named(codes)}, and could give it to nobody")
+        warnings.append(f"You would no longer hold {_named(codes)}, and could no longer grant it")
     routes = list(new.rules.objects(ENDPOINT))
     warnings += [
-        f"No route serves {name}: nobody gains or loses anything by it"
+        f"No route serves {name}, so it changes no access"
         for name in unrouted(sorted(registered(new) - registered(old)), routes)
     ]
     return tuple(warnings)

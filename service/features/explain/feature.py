@@ -7,7 +7,7 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="explain",
-    title="Questions to the policy: who may what, why, what if",
+    title="Policy questions: who can do what, why, and what if",
     needs=("decision_log", "log_reading"),
     paths=(
         "/api/policy/coverage",
@@ -31,30 +31,30 @@ FEATURE = Feature(
     commands=(
         FeatureCommands(
             "policy",
-            (("who", "print the roles, or the users, that pass a request", "commands_who"),),
+            (("who", "print the roles or users that can send a request", "commands_who"),),
             after="export",
         ),
         FeatureCommands(
             "policy",
             (
-                ("explain", "print how a request, or a grant, is decided, and why", "commands_explain"),
+                ("explain", "explain the decision about a request or a grant", "commands_explain"),
                 (
                     "refusal",
-                    "print what a refusal was about, and why, by the id of its decision",
+                    "explain a refusal, by its decision id",
                     "commands_explain",
                 ),
                 (
                     "what",
-                    "print all that a role, a user or a set of codes passes and may grant",
+                    "print all that a role, a user or a set of codes can access and grant",
                     "commands_who",
                 ),
                 (
                     "what-if",
-                    "print who gains and loses what if codes or roles were others",
+                    "simulate other codes or roles, and print gained and lost access",
                     "commands_what_if",
                 ),
-                ("matrix", "print or write the table of all roles and requests", "commands_who"),
-                ("openings", "print the requests that need no role", "commands_who"),
+                ("matrix", "print or write a table of all roles and requests", "commands_who"),
+                ("openings", "print requests that need no role", "commands_who"),
             ),
             after="ending",
         ),

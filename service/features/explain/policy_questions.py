@@ -47,4 +47,4 @@ class PolicyQuestion(Responders):
 async def require_kept(connection: Connection, name: str, revision: int) -> None:
     """Raise ValidationFailed for the field ``name`` unless the lines of ``revision`` are kept."""
     if not await policy_history.is_kept(connection, revision):
-        raise ValidationFailed((name, "There is no such revision, or its lines were not kept"))
+        raise ValidationFailed((name, "The revision does not exist, or its lines were not stored"))

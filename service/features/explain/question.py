@@ -60,7 +60,7 @@ class Question(Schema):
 
     def __post_init__(self) -> None:
         if self.at is not None and (self.revision is not None or self.decision_id is not None):
-            raise ValidationFailed(("at", "Name an instant, a revision or a decision"))
+            raise ValidationFailed(("at", "Name a time, a revision or a decision"))
 
 
 def is_by_id(body: Question) -> bool:
@@ -77,7 +77,7 @@ def supposed(body: Question, subject: Subject) -> Satisfied:
 
 Explains = Callable[[Policy, HeldCodes | None, Satisfied], Explanation | ObjectExplanation]
 
-_ONE: Final = "Name a request, a grant, a permission, or a layer and an object, and only one"
+_ONE: Final = "Name exactly one of: a request, a grant, a permission, or a layer and an object"
 
 
 def asked(body: Question) -> tuple[Place | None, Explains]:
@@ -98,7 +98,7 @@ def asked(body: Question) -> tuple[Place | None, Explains]:
         case ["grant" | "permission" as of_codes]:
             code = body.grant if of_codes == GRANT else body.permission
             if code is None or not is_code(code):
-                raise ValidationFailed((of_codes, "This is no permission code"))
+                raise ValidationFailed((of_codes, "This is not a permission code"))
             return code, partial(_explained, of_codes, code)
         case ["object"]:
             layer, name = _both(layer=body.layer, object=body.object)
@@ -142,6 +142,6 @@ def revision_of(decision_id: str, own_digest: str) -> int:
     own = decision_id.split("-")[1]
     if not own_digest.startswith(own):
         raise Conflict(
-            "That decision was made by another static policy than that of this node", rule="history"
+            "The decision was made with another static policy than the one of this node", rule="history"
         )
     return decided_by(decision_id)[0]

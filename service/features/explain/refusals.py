@@ -134,9 +134,10 @@ async def refusal_of(connection: Connection | None, decision_id: str, event: Eve
     entry = None if connection is None else await queries.refused(connection, decision_id)
     if connection is None or entry is None:
         raise NotFound(
-            "No refusal with this id is in the operation log, nor in the decision log of this node. Other "
-            "decisions can't be found by their id alone. Name who asked for what: POST /api/policy/explain, "
-            "or portcullis policy explain USER METHOD PATH, for another service with its name (--service)"
+            "Neither the operation log nor the decision log of this node has a refusal with this id. "
+            "Other decisions can't be found by id. Send the subject and the request instead: POST "
+            "/api/policy/explain, or portcullis policy explain USER METHOD PATH, with --service for "
+            "another service"
         )
     return await _logged_operation(connection, decision_id, entry)
 
@@ -183,7 +184,7 @@ async def _logged_operation(connection: Connection, decision_id: str, entry: Ope
     if entry.user_id is not None:
         user = await accounts.standing_of(connection, entry.user_id)
         if user is None:
-            raise NotFound("The refusal is in the operation log, but its user has been deleted since")
+            raise NotFound("The operation log has the refusal, but its user has been deleted")
         subject = await subject_with(connection, user)
     return Refusal(
         log="operation-log",
@@ -220,7 +221,7 @@ async def explained(refusal: Refusal, known: Policy, policy_at: PolicyAt) -> Fou
     asked = refusal.asked or next(_meant(refusal, known), None)
     if asked is None:
         if first is None:
-            raise NotFound("The refusal is in the operation log, but not what it was about")
+            raise NotFound("The operation log has the refusal, but not its request")
         return first
     place = asked.object if asked.layer in OF_CODES else None
     policy = await policy_at(place)

@@ -51,7 +51,9 @@ def instant(text: str) -> datetime:
     try:
         return msgspec.convert(text, At)
     except msgspec.ValidationError:
-        raise ArgumentTypeError(f"{text!r} is no time with a zone, such as 2026-12-31T00:00:00Z") from None
+        raise ArgumentTypeError(
+            f"{text!r} is not a time with a time zone, such as 2026-12-31T00:00:00Z"
+        ) from None
 
 
 def add_at(parser: ArgumentParser) -> None:
@@ -60,7 +62,7 @@ def add_at(parser: ArgumentParser) -> None:
         "--at",
         metavar="TIME",
         type=instant,
-        help="ask about this instant, past or future, such as 2026-12-31T00:00:00Z, instead of now",
+        help="ask about this time, past or future, such as 2026-12-31T00:00:00Z, instead of now",
     )
 
 
@@ -186,7 +188,7 @@ def _described(source: Source, revision: int | None, name: str | None) -> str:
     if source.folder is not None:
         return f"the files in {source.folder}"
     if not source.stored:
-        return "the policy files, with nothing registered"
+        return "the policy files, without registered resources"
     if source.revision is not None:
         return f"revision {source.revision} of {name}"
     return f"the policy in force of {name}" + (f", revision {revision}" if revision else "")
@@ -195,8 +197,8 @@ def _described(source: Source, revision: int | None, name: str | None) -> str:
 def unserved(registered_by: Sequence[str]) -> list[str]:
     """Return the lines about a request without a route; ``registered_by`` as in ``explain``."""
     return [
-        "No route of this service serves it: nobody passes.",
-        *(f"The service {name} has registered it: ask with --service {name}." for name in registered_by),
+        "No route of this service serves it, so no one is allowed.",
+        *(f"The service {name} has registered it: use --service {name}." for name in registered_by),
     ]
 
 
@@ -216,7 +218,7 @@ def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:
 def gains_and_losses(gains: Sequence[AccessChange], loses: Sequence[AccessChange]) -> Iterator[str]:
     """Yield a line for each role and request, ``+`` for a gain and ``-`` for a loss."""
     if not gains and not loses:
-        yield "Nobody gains or loses anything."
+        yield "No access is gained or lost."
     yield from (
         f"{sign} {change.role_code or 'no role'} ({counted(change.users, 'user')})  {name}"
         for sign, changes in (("-", loses), ("+", gains))

@@ -31,7 +31,7 @@ def if_role_gave(
     given = standing.codes.get(role_code)
     if given is None:
         raise ValidationFailed(("roleCode", "There is no such role"))
-    faults = [("without", f"The role does not give {code}") for code in without if code not in given]
+    faults = [("without", f"The role does not have {code}") for code in without if code not in given]
     _require_change([*faults, *_no_codes(with_)], without, with_)
     codes = tuple(sorted({*given, *with_} - set(without)))
     after = Standing(standing.policy, {**standing.codes, role_code: codes}, standing.users)
@@ -46,7 +46,9 @@ def if_user_had(
     Raises ValidationFailed for an unknown role, and for a removed role that the user does not have.
     """
     faults = [("without", f"The user has no role {role}") for role in without if role not in had]
-    faults += [("with", f"There is no role {role[:64]!r}") for role in with_ if role not in standing.codes]
+    faults += [
+        ("with", (f"The role {role[:64]!r} does not exist")) for role in with_ if role not in standing.codes
+    ]
     _require_change(faults, without, with_)
     has = tuple(sorted({*had, *with_} - set(without)))
     return differences(*(Standing(standing.policy, standing.codes, {roles: 1}) for roles in (had, has)))
@@ -87,7 +89,9 @@ def with_resource(
     _require_resource(policy, name)
     stored = policy.rules.codes(RESOURCE, name)
     bound = [code for code in stored if is_code(code)]
-    faults = [("without", f"{code} does not open the resource") for code in without if code not in bound]
+    faults = [
+        ("without", (f"{code} does not give access to the resource")) for code in without if code not in bound
+    ]
     _require_change([*faults, *_no_codes(with_)], without, [*with_, *words])
     codes = {*bound, *with_} - set(without)
     if split_object(name)[0] != PORTCULLIS:
@@ -121,11 +125,11 @@ def _require_resource(policy: Policy, name: str) -> None:
 
 
 def _no_codes(given: Collection[str]) -> list[tuple[str, str]]:
-    return [("with", f"{code[:20]!r} is no permission code") for code in given if not is_code(code)]
+    return [("with", f"{code[:20]!r} is not a permission code") for code in given if not is_code(code)]
 
 
 def _require_change(faults: list[tuple[str, str]], without: Collection[str], with_: Collection[str]) -> None:
     if not without and not with_:
-        faults.append(("without", "Name what would be taken, or what would be given"))
+        faults.append(("without", "Name what would be added or removed"))
     if faults:
         raise ValidationFailed(*faults)

@@ -17,14 +17,16 @@ def demand(statement: statements.Statement) -> str:
 @demand.register
 def _(statement: statements.OnlyRoles) -> str:
     return (
-        f"Without one of the roles {_listed(statement.roles)} nobody reaches {_listed(statement.requests)}."
+        f"Only users with one of the roles {_listed(statement.roles)} can reach "
+        f"{_listed(statement.requests)}."
     )
 
 
 @demand.register
 def _(statement: statements.OnlyHolders) -> str:
     return (
-        f"Without one of the codes {_listed(statement.codes)} nobody reaches {_listed(statement.requests)}."
+        f"Only holders of one of the codes {_listed(statement.codes)} can reach "
+        f"{_listed(statement.requests)}."
     )
 
 
@@ -32,7 +34,7 @@ def _(statement: statements.OnlyHolders) -> str:
 def _(statement: statements.Apart) -> str:
     who = "role" if statement.among == "roles" else "user"
     excepted = f", except for the roles {_listed(statement.excepted)}" if statement.excepted else ""
-    return f"No single {who} holds two of {_listed(statement.codes)}{excepted}."
+    return f"No {who} holds two of {_listed(statement.codes)}{excepted}."
 
 
 @demand.register
@@ -41,7 +43,7 @@ def _(statement: statements.EndsWithin) -> str:
         f"the code {code}" for code in statement.codes
     ]
     excepted = f", except for the roles {_listed(statement.excepted)}" if statement.excepted else ""
-    return f"Nobody has {' or '.join(named)} for longer than {statement.days} days at a time{excepted}."
+    return f"No user has {' or '.join(named)} for longer than {statement.days} days at a time{excepted}."
 
 
 @demand.register
@@ -59,7 +61,9 @@ def _(statement: statements.Exactly) -> str:
 @demand.register
 def _(statement: statements.ExactLines) -> str:
     lines = "; ".join(map(str, statement.lines)) or "none"
-    return f"Beside endpoints, the lines of the files that open something by a code are exactly: {lines}."
+    return (
+        f"Outside the endpoint layer, the lines of the files that give access by a code are exactly: {lines}."
+    )
 
 
 @demand.register
@@ -100,5 +104,5 @@ def caller_text(caller: DiffCaller) -> str:
     if not caller.logged_in:
         return "everybody"
     if caller.codes and caller.codes[0].startswith("@"):
-        return f"who satisfies {caller.codes[0]}"
+        return f"a caller that satisfies {caller.codes[0]}"
     return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "every login"

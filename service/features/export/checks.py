@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from service.features.export import store_destinations
 from service.features.export.store_destinations import StoredDestination
 from service.kernel.clock import now
-from service.kernel.text import counted, printable
+from service.kernel.text import counted
 from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 from service.settings import Destination
 
@@ -33,12 +33,12 @@ async def export(installation: Installation) -> Finding:
     ]
     if failing:
         sentences = (
-            f"{destination.name} is behind: {printable(destination.reason or 'nobody sends')}"
+            f"{destination.name} is behind: {{printable(destination.reason or 'no process sends entries')}}"
             for destination in failing
         )
         return fault(
             "; ".join(sentences),
-            "see the receiver, and whether the service runs; then portcullis export retry",
+            "check the receiver and the service, then run portcullis export retry",
         )
     if troubles := list(_troubles(configured, stored)):
         message, remedy = troubles[0]
@@ -63,22 +63,22 @@ def _troubles(
         if destination.dead_letters:
             yield (
                 f"{destination.name} has {counted(destination.dead_letters, 'dead letter')}",
-                "portcullis export dead-letters says why; then portcullis export retry",
+                "portcullis export dead-letters shows the reasons; then run portcullis export retry",
             )
     for name in sorted(stored.keys() - _names(configured)):
         yield (
-            f"{name} is not in the settings any more, and still holds back what it has not got",
+            f"{name} is no longer in the settings, but its undelivered entries are still kept",
             f"portcullis export forget {name}",
         )
     for where in configured:
         if (state := stored.get(where.name)) and (logs := state.left(where.logs)):
             left = f"{where.name} does not export {' and '.join(logs)} any more"
             yield (
-                f"{left}, and still holds back what it has not got",
+                f"{left}, but its undelivered entries are still kept",
                 f"portcullis export forget {where.name}",
             )
         if where.transport in ("http", "syslog+tcp") and urlsplit(where.url).hostname not in _LOOPBACK:
-            yield f"{where.name} gets entries in clear text", "use https or syslog+tls"
+            yield f"{where.name} receives entries unencrypted", "use https or syslog+tls"
 
 
 CHECKS: Final = (Check("export", export, local=True),)

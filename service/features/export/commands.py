@@ -87,7 +87,7 @@ def _rows(states: DestinationStates) -> Iterator[tuple[str, str, str, str, str, 
             f"{letter.lag:g} s",
             letter.success_time or "never",
             str(letter.dead_letters),
-            printable(letter.reason or "") if letter.configured else "not in the settings any more",
+            printable(letter.reason or "") if letter.configured else "no longer in the settings",
         )
 
 
@@ -95,7 +95,7 @@ def _named(settings: Settings, name: str) -> Destination:
     by_name = {destination.name: destination for destination in settings.export.destinations}
     if name not in by_name:
         raise LaunchError(
-            f"the settings have no destination '{name}'; there are {', '.join(by_name) or 'none'}"
+            f"the settings have no destination '{name}'; the destinations are {', '.join(by_name) or 'none'}"
         )
     return by_name[name]
 
@@ -116,7 +116,7 @@ def _retry(options: Namespace, environ: Mapping[str, str]) -> None:
             done = with_database(settings, work)
         except Failed as failure:
             raise LaunchError(f"{destination.name}: {failure}") from None
-    refused = f"; it still refuses {done.refused}: {done.reason}" if done.refused else ""
+    refused = f"; it still rejects {done.refused}: {done.reason}" if done.refused else ""
     say(f"{destination.name}: {counted(done.sent, 'dead letter')} sent{refused}")
 
 
@@ -138,8 +138,12 @@ class DeadLetters(Schema):
 
 
 def _add_dead_letters(parser: ArgumentParser) -> None:
-    parser.add_argument("destination", metavar="DESTINATION", nargs="?", help="only those of one")
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="the most to show (default: 100)")
+    parser.add_argument(
+        "destination", metavar="DESTINATION", nargs="?", help=("only dead letters of this destination")
+    )
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help=("the maximum to show (default: 100)")
+    )
     add_usual(parser)
 
 
@@ -196,7 +200,7 @@ def _forget(options: Namespace, environ: Mapping[str, str]) -> None:
 
 async def _forgotten(connection: Connection, name: str) -> str:
     if not await store_destinations.forget(connection, name):
-        raise LaunchError(f"there is no state of a destination '{name}'")
+        raise LaunchError(f"the destination '{name}' has no stored state")
     return "its position and its dead letters are deleted"
 
 

@@ -171,7 +171,7 @@ class Delivery:
             raise
         except Exception as error:  # noqa: BLE001 - report where operators look, besides the log
             _log.exception("the export failed", destination=self.destination.name)
-            fault = Failed(f"a fault of the service, which its log has: {type(error).__name__}")
+            fault = Failed(f"an error of the service (see its log): {type(error).__name__}")
             raise await self._note(fault, stored_entries[0], state) from None
         rest = waiting[len(batch)].create_time if len(waiting) > len(batch) else None
         async with self._database.transaction() as connection:

@@ -23,18 +23,18 @@ class ExportFile:
         While a write hangs, such as on an unreachable network file system, no second write starts.
         """
         if self._hangs():
-            raise Failed("the file has not yet taken what was written before")
+            raise Failed("the file has not yet accepted earlier writes")
         lines = [line + b"\n" for line in await encoded_all(entries, self._encoding)]
         self._writing = asyncio.get_running_loop().run_in_executor(None, self._file.write, lines)
         try:
             async with asyncio.timeout(self._timeout):
                 written = await asyncio.shield(self._writing)
         except TimeoutError:
-            raise Failed(f"the file takes nothing within {self._timeout:g} s") from None
+            raise Failed(f"the file accepts no data within {self._timeout:g} s") from None
         except OSError as error:
             raise Failed(f"the file can't be written: {error.strerror}") from None
         if written < len(lines):
-            raise Failed("the file took a part only: the disk is full, or a limit is reached")
+            raise Failed("the file accepted only a part: the disk is full, or a limit is reached")
 
     async def close(self) -> None:
         """Close the file, unless a write hangs."""

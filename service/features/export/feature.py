@@ -14,12 +14,15 @@ FEATURE = Feature(
         FeatureCommands(
             "export",
             (
-                ("status", "all destinations: how far they have got, and what fails", _COMMANDS),
-                ("retry", "ask a destination again at once, and send it its dead letters", _COMMANDS),
-                ("dead-letters", "the entries that destinations have refused", _COMMANDS),
+                ("status", "list destinations with their progress and failures", _COMMANDS),
+                ("retry", "retry a destination at once, and send its dead letters", _COMMANDS),
+                ("dead-letters", "list entries that destinations have rejected", _COMMANDS),
                 (
                     "forget",
-                    "delete the state of a destination, or of a log of it, that is no longer in the settings",
+                    (
+                        "delete the state of a destination, or of one of its logs, that is no longer in the "
+                        "settings"
+                    ),
                     _COMMANDS,
                 ),
             ),

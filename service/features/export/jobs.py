@@ -31,7 +31,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "expired-dead-letters",
-            "Delete dead letters of the export that are as old as `export.dead_letter_days`",
+            "Delete dead letters of the export after `export.dead_letter_days`",
             partial(forget_dead_letters, days=settings.export.dead_letter_days),
             _DAY,
         ),

@@ -99,4 +99,4 @@ def _entry(letter: DeadLetter) -> Entry:
     try:
         return decoded(letter.entry)
     except msgspec.MsgspecError as error:  # a number that only a database can hold
-        raise Refused(f"what is stored can't be read: {error}") from None
+        raise Refused(f"the stored entry can't be read: {error}") from None

@@ -199,8 +199,8 @@ async def kept(connection: Connection) -> tuple[int, str]:
     counts = [select(func.count()).select_from(table).scalar_subquery() for table in tables]
     count: int = (await connection.execute(select(sum(counts, literal(0))))).scalar_one()
     return count, (
-        "destinations of the logs still have state, dead letters or events that wait: switch it on, see "
-        "portcullis export status, and end each by portcullis export forget"
+        "destinations still have state, dead letters or pending events: turn the feature on, see "
+        "portcullis export status, and delete each with portcullis export forget"
     )
 
 

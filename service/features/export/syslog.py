@@ -50,16 +50,16 @@ class Syslog:
             async with asyncio.timeout(self._timeout):
                 await asyncio.to_thread(work, messages)
         except TimeoutError:
-            raise Failed(f"the syslog server has not taken it within {self._timeout:g} s") from None
+            raise Failed(f"the syslog server has not accepted it within {self._timeout:g} s") from None
         except ssl.SSLCertVerificationError as error:
             raise Failed(f"the server's certificate is not accepted: {error.verify_message}") from None
         except OSError as error:
             if _is_cut(error):
                 raise Failed(
-                    "the syslog server ended the connection without close_notify (RFC 5425)"
+                    "the syslog server closed the connection without close_notify (RFC 5425)"
                 ) from None
             reason = error.strerror or type(error).__name__
-            raise Failed(f"the syslog server has not taken it: {reason}") from None
+            raise Failed(f"the syslog server has not accepted it: {reason}") from None
 
     async def close(self) -> None:
         """Do nothing: no connection stays open between two batches."""
@@ -86,7 +86,7 @@ class Syslog:
                     datagrams.send(payload)
         except OSError as error:
             if error.errno == errno.EMSGSIZE:
-                raise Refused("the socket takes no message of this length") from None
+                raise Refused("the socket does not accept messages of this length") from None
             if error.errno != errno.EPROTOTYPE:
                 raise
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:

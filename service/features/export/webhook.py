@@ -142,13 +142,11 @@ def _judge(status: int, retry_after: str | None) -> None:
     if status in _OK:
         return
     if status in _REFUSALS:
-        raise Refused(f"the receiver answers {status}")
-    explanation = (
-        "which is a redirect, and not followed" if status in _REDIRECTS else "and will be asked again"
-    )
+        raise Refused(f"the receiver responds with {status}")
+    explanation = "which is a redirect and is not followed" if status in _REDIRECTS else "and will be retried"
     after = seconds_of(retry_after, datetime.now(UTC))
     raise Failed(
-        f"the receiver answers {status}, {explanation}", retry_after=after, internal=status == _INTERNAL
+        f"the receiver responds with {status}, {explanation}", retry_after=after, internal=status == _INTERNAL
     )
 
 

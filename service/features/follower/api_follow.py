@@ -60,7 +60,7 @@ class FollowRenewal(ProtocolSchema):
         except (binascii.Error, ValueError):
             key = b""
         if len(key) not in _KEY_LENGTHS:
-            raise BadRequest("names has to be 16 to 64 bytes in base64url")
+            raise BadRequest("names must be 16 to 64 bytes in base64url")
         return Renewal(
             self.follower,
             frozenset(self.services),

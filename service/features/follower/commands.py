@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 _OPTIONS = {
     "hub": "the URL of the service",
-    "key_file": "the file with the API key of the account that follows",
-    "services": "the services that are followed, separated by commas",
+    "key_file": "the file with the API key of the follower's account",
+    "services": "the followed services, separated by commas",
     "listen": "a path of a Unix socket, or a loopback address with a port; 127.0.0.1:8181",
-    "name": "how this follower is shown; the name of the machine",
-    "stale": "what is answered without a lease: deny, or last-known",
-    "file": "where what is followed is kept for the next start",
+    "name": "the displayed name of this follower; the name of the machine",
+    "stale": "the decision without a lease: deny, or last-known",
+    "file": "the folder that keeps the policy for the next start",
     "decision_log": "the file of the decision log",
-    "ca_file": "the certificates by which the hub is known",
-    "hosts": "the names by which it may be asked, separated by commas; localhost, 127.0.0.1 and ::1",
+    "ca_file": "the certificates that authenticate the hub",
+    "hosts": "accepted Host names, separated by commas; localhost, 127.0.0.1 and ::1",
 }
 _NUMBERS = {
-    "bound": "how old in seconds what an answer rests on may be; 2",
-    "decision_log_allows": "the share of the allowed questions that are logged, 0 to 1; 1",
+    "bound": "the maximum age in seconds of the policy behind an answer; 2",
+    "decision_log_allows": "the share of allowed questions to log, 0 to 1; 1",
 }
 _START = "Start it by portcullis pdp with these settings"
 _WITHIN = 5.0  # seconds for each question of the doctor
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "action", nargs="?", choices=("serve", "doctor"), default="serve", help="serve, by default"
     )
-    parser.add_argument("--config", metavar="FILE", type=Path, help="a file in TOML with these settings")
+    parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file with these settings")
     for name, text in _OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar="X", help=text)
     for name, text in _NUMBERS.items():
@@ -118,7 +118,7 @@ async def _examined(settings: PdpSettings) -> list[Finding]:
     findings.append(await _hub(settings))
     findings += [finding async for finding in _process(settings)]
     if settings.file is None:
-        findings.append(Finding("warning", "file", "none is set: each start asks the hub for everything"))
+        findings.append(Finding("warning", "file", "none is set: each start loads everything from the hub"))
     return findings
 
 
@@ -141,7 +141,7 @@ async def _hub(settings: PdpSettings) -> Finding:
             return Finding("fault", "hub", str(error))
         except Exception as error:  # noqa: BLE001 - any error is the finding
             return Finding("fault", "hub", f"can't be followed: {error or type(error).__name__}")
-    return Finding("ok", "hub", f"answers with revision {follower.revision}")
+    return Finding("ok", "hub", f"responds with revision {follower.revision}")
 
 
 async def _process(settings: PdpSettings) -> AsyncIterator[Finding]:
@@ -155,11 +155,11 @@ async def _process(settings: PdpSettings) -> AsyncIterator[Finding]:
             facts = msgspec.json.decode((await client.get("/health/ready")).content)
         except (httpx.HTTPError, msgspec.MsgspecError) as error:
             yield Finding(
-                "fault", "process", f"{settings.listen} does not answer: {type(error).__name__}. {_START}"
+                "fault", "process", f"{settings.listen} does not respond: {type(error).__name__}. {_START}"
             )
             return
     if facts["status"] != "up":
-        yield Finding("fault", "lease", f"there is none: {facts['fault'] or 'it has run out'}")
+        yield Finding("fault", "lease", "there is none: {facts['fault'] or 'it has expired'}")
     else:
         yield Finding("ok", "lease", f"{facts['ageMs']} ms old, of at most {facts['boundMs']} ms")
     if sorted(facts["services"]) != sorted(settings.services) or facts["hub"] != settings.hub:

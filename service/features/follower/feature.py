@@ -4,7 +4,7 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="follower",
-    title="Decision points beside services, which follow this one",
+    title="Decision points beside other services that follow this service",
     off=True,
     needs=("decision_log", "decisions"),
     paths=("/access/v1/follow", "/api/policy/followers"),
@@ -12,7 +12,7 @@ FEATURE = Feature(
     commands=(
         FeatureCommands(
             family="",
-            commands=(("pdp", "decide beside a service, by what it follows", "commands"),),
+            commands=(("pdp", "run a decision point beside a service", "commands"),),
             apart=True,
         ),
     ),

@@ -40,7 +40,7 @@ class RefusedError(Exception):
     """The hub refuses the follower; ``status`` is the HTTP status."""
 
     def __init__(self, status: int, code: str) -> None:
-        super().__init__(f"the hub answers {status} {code}".rstrip())
+        super().__init__(f"the hub responds with {status} {code}".rstrip())
         self.status = status
 
 
@@ -71,7 +71,7 @@ class Follower:
         self.settings = settings
         self.point = point
         self.renewals = self.failures = 0
-        self.fault: str | None = "the hub has not been asked yet"
+        self.fault: str | None = "the hub has not been contacted yet"
         """The reason of the last failed renewal; None after a success."""
         self._http = httpx.AsyncClient(
             base_url=settings.hub,
@@ -197,13 +197,13 @@ class Follower:
             raise RefusedError(answer.status_code, _code(answer))
         changes = _decode(answer.content)
         if changes.nonce != nonce:
-            raise ValueError("the answer is that to another renewal")
+            raise ValueError("the response belongs to another renewal")
         if changes.tokens.algorithm.startswith("HS"):
             point.lease.give_up()
             raise PdpSettingsError(
-                f"the hub signs tokens by {changes.tokens.algorithm}: there is no public key to verify them "
-                "by. Set auth.jwt_algorithm to an asymmetric one, such as ES256, and both key files: "
-                "auth.jwt_private_key and auth.jwt_public_key"
+                f"the hub signs tokens with {changes.tokens.algorithm}, so there is no public key to "
+                "verify them. Set auth.jwt_algorithm to an asymmetric algorithm, such as ES256, and both "
+                "key files: auth.jwt_private_key and auth.jwt_public_key"
             )
         point.take(changes, sent)
         self.renewals += 1

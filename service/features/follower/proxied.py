@@ -57,7 +57,7 @@ class Proxied:
             prefix = f"{FORWARD}{dialect}/{service}".encode()
             scope = {**scope, originals.TAIL: (scope.get("raw_path") or b"").removeprefix(prefix)}
         if service not in self.services:
-            raise errors.ProxyRefused("This service is not followed here")
+            raise errors.ProxyRefused("This decision point does not follow the service")
         original = originals.original_of(scope, profile)
         token = _token(scope)
         deciding = self.point.deciding()
@@ -66,7 +66,7 @@ class Proxied:
         policy, asking = deciding
         allowed = policy.decide(ACCOUNT, f"forward {where(asking.service, service)}", asking)
         if not allowed.allowed:
-            raise errors.ProxyRefused("The account that follows may not ask as a proxy", allowed)
+            raise errors.ProxyRefused("The account of the follower is not allowed to ask as a proxy", allowed)
         asked, evaluated = self._decided(policy, scope, service, original, token)
         note(asked, evaluated)
         if self.point.deciding() is None:  # the process may have been stopped
@@ -94,7 +94,7 @@ class Proxied:
         return asked, Evaluated(answer, caller, 0.0)
 
 
-_TOO_OLD: Final = "The policy that is known here may be too old"
+_TOO_OLD: Final = "The policy at this decision point may be too old"
 
 
 def _token(scope: Scope) -> str | None:

@@ -170,7 +170,7 @@ class PdpApp:
         path: str = scope["path"]
         sent = SentHeaders(scope["headers"])
         if sent.host is None or not self._follower.settings.answers(sent.host):
-            raise errors.BadRequest("This follower is not asked by this host: see its setting hosts")
+            raise errors.BadRequest("This follower does not accept this Host: see its setting hosts")
         if path.startswith(FORWARD):  # its headers are those of a client, which may demand nothing
             return self._proxied.answer(scope, partial(self._note_one, request_id))
         if path == "/metrics":
@@ -184,7 +184,7 @@ class PdpApp:
         if scope["method"] != "POST":
             raise errors.MethodNotAllowed(["POST"])
         if sent.demanded and not await self._point.wait_for(at_least(sent.demanded)):
-            raise errors.Unavailable("What the question demands at least is not known here yet")
+            raise errors.Unavailable("The demanded revision or rights are not available here yet")
         return await self._evaluated(scope, receive, request_id, is_json=sent.is_json)
 
     async def _evaluated(self, scope: Scope, receive: Receive, request_id: str, *, is_json: bool) -> Reply:
@@ -218,7 +218,7 @@ class PdpApp:
     def _several(self, body: Evaluations, request_id: str) -> bytes:
         if not body.evaluations:
             if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
-                raise errors.BadRequest("A question names its subject, its action and its resource")
+                raise errors.BadRequest("A question must have a subject, an action and a resource")
             known = self._answer_to(Evaluation(body.subject, body.action, body.resource).asked)
             self._note([known], request_id)
             return known.encoded

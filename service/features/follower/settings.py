@@ -58,20 +58,22 @@ class PdpSettings:
 
     def __post_init__(self) -> None:
         """Validate all settings; raises PdpSettingsError for the first fault."""
-        self._require(urlsplit(self.hub).scheme in ("http", "https"), "hub", "is no URL of http or https")
+        self._require(urlsplit(self.hub).scheme in ("http", "https"), "hub", "must be an http or https URL")
         self._require(
             bool(self.services) and all(map(NAME.fullmatch, self.services)),
             "services",
-            "are names of services",
+            "must be names of services",
         )
-        self._require("portcullis" not in self.services, "services", "are services beside the hub")
+        self._require("portcullis" not in self.services, "services", "must be services other than the hub")
         self._require(
-            _FOLLOWER.fullmatch(self.name) is not None, "name", "has letters, digits and . _ - only"
+            _FOLLOWER.fullmatch(self.name) is not None, "name", "must only have letters, digits and . _ -"
         )
-        self._require(_BOUNDS[0] <= self.bound <= _BOUNDS[1], "bound", "is from 0.2 to 60 seconds")
-        self._require(self.stale in ("deny", "last-known"), "stale", "is deny or last-known")
-        self._require(0 <= self.decision_log_allows <= 1, "decision_log_allows", "is from 0 to 1")
-        self._require(all(map(_HOST.fullmatch, self.hosts)), "hosts", "are names or addresses without a port")
+        self._require(_BOUNDS[0] <= self.bound <= _BOUNDS[1], "bound", "must be 0.2 to 60 seconds")
+        self._require(self.stale in ("deny", "last-known"), "stale", "must be deny or last-known")
+        self._require(0 <= self.decision_log_allows <= 1, "decision_log_allows", "must be 0 to 1")
+        self._require(
+            all(map(_HOST.fullmatch, self.hosts)), "hosts", ("must be names or addresses without a port")
+        )
         self.address()
 
     def answers(self, host: str) -> bool:
@@ -105,14 +107,16 @@ class PdpSettings:
         host, _, port = self.listen.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         self._require(
-            port.isdecimal() and int(port) < 1 << 16, "listen", "is a path or an address with a port"
+            port.isdecimal() and int(port) < 1 << 16, "listen", "must be a path or an address with a port"
         )
         try:
             loopback = ip_address(host).is_loopback
         except ValueError:
             loopback = host == "localhost"
         self._require(
-            loopback, "listen", "must be a Unix socket or loopback address: it authenticates no caller"
+            loopback,
+            "listen",
+            ("must be a Unix socket or loopback address, because callers are not authenticated"),
         )
         return host, int(port)
 
@@ -122,8 +126,10 @@ class PdpSettings:
             mode, text = self.key_file.stat().st_mode, self.key_file.read_text("utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise PdpSettingsError(f"key_file can't be read: {error}") from None
-        self._require(not mode & 0o007, "key_file", f"is open to all users: chmod 600 {self.key_file}")
-        self._require(text.startswith("pck_"), "key_file", "has no API key")
+        self._require(
+            not mode & 0o007, "key_file", (f"is readable by all users: run chmod 600 {self.key_file}")
+        )
+        self._require(text.startswith("pck_"), "key_file", "contains no API key")
         return text
 
     @classmethod
@@ -138,7 +144,7 @@ class PdpSettings:
         given |= {name: value for name, value in options.items() if value is not None}
         known = {field.name: str(field.type) for field in fields(cls)}
         if unknown := sorted(given.keys() - known.keys()):
-            raise PdpSettingsError(f"there is no setting {', '.join(unknown)}")
+            raise PdpSettingsError(f"unknown setting {', '.join(unknown)}")
         if missing := [name for name in ("hub", "key_file", "services") if name not in given]:
             raise PdpSettingsError(f"{', '.join(missing)} must be set")
         for name, kind in known.items():

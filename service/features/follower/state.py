@@ -317,7 +317,7 @@ class FollowedState:
     def restore(self, kept: Kept) -> None:
         """Restore the data of a file; raises ValueError unless this version wrote it for these services."""
         if kept.form != FORM or frozenset(kept.services) != self.followed.services:
-            raise ValueError("it is of another version, or of other services")
+            raise ValueError("it belongs to another version or other services")
         lint_model(kept.model, "the kept model")
         self._forget()
         self.names = kept.names
@@ -325,7 +325,7 @@ class FollowedState:
         self.lines = Lines.trusted(kept.lines)
         self.digest = SetDigest(self.lines.by_object)
         if self.digest.text != kept.digest:
-            raise ValueError("its lines are not those that it names")
+            raise ValueError("its lines do not match its digest")
         self._build(kept.revision, kept.own_digest)
         self._set_tokens(kept.tokens)
         self.account = kept.account

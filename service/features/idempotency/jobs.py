@@ -17,5 +17,5 @@ async def forget_answers(database: Database) -> str:
 
 
 def jobs(_settings: Settings) -> tuple[Job, ...]:
-    title = "Delete kept answers to requests with a key"
+    title = "Delete stored responses of requests with an idempotency key"
     return (Job("expired-answers", title, forget_answers, _HOUR, after="file-sweep"),)

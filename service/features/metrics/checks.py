@@ -12,9 +12,9 @@ def metrics(installation: Installation) -> Finding:
     if server.metrics_token:
         return ok("server.metrics_token is set")
     if is_local(server.host) and not server.trusted_proxies and not server.public_url:
-        return ok("server.metrics_token is not set; only this machine reaches the service")
+        return ok("server.metrics_token is not set; only this machine can reach the service")
     return warning(
-        "server.metrics_token is not set: there are no metrics, and readiness tells no details",
+        "server.metrics_token is not set: there are no metrics, and readiness shows no details",
         'set it to the output of: python3 -c "import secrets; print(secrets.token_urlsafe(32))"',
     )
 

@@ -32,27 +32,27 @@ async def mails(installation: Installation) -> Finding:
     if (troubled := _of_outbox(standing)) is not None:
         return troubled
     if settings.mail.server[0] == "smtp" and settings.mail.server[1] not in _LOOPBACK:
-        return warning("mails and the links in them go in clear text", "use smtps or smtp+starttls")
-    return ok(f"the mail server answers; {counted(standing.waiting, 'mail')} waiting, none for long")
+        return warning("mails and their links are sent unencrypted", "use smtps or smtp+starttls")
+    return ok(f"the mail server responds; {counted(standing.waiting, 'mail')} waiting, none for long")
 
 
 def _of_outbox(standing: mail.MailStanding) -> Finding | None:
     """Return the finding about waiting and given-up mails; None if all is well."""
     if standing.refused > 1:
         return fault(
-            f"the mail server has refused the last {standing.refused} mails: {standing.fault}",
-            "see docs/guides/mail.md; portcullis mail test shows the whole answer",
+            f"the mail server rejected the last {standing.refused} mails: {standing.fault}",
+            "see docs/guides/mail.md; portcullis mail test shows the full response",
         )
     if standing.given_up:
         return warning(
             f"{counted(standing.given_up, 'mail')} given up within a day",
-            "GET /api/mail/list?state=given_up says why; what they told has to be sent anew",
+            "GET /api/mail/list?state=given_up shows the reasons; send their contents again",
         )
     if standing.oldest > MAIL_LATE:
         return warning(
             f"{counted(standing.waiting, 'mail')} waiting, the oldest for {standing.oldest / 3600:.1f} h"
             + (f": {standing.fault}" if standing.fault else ""),
-            "GET /api/mail/list?state=waiting says why",
+            "GET /api/mail/list?state=waiting shows the reasons",
         )
     return None
 

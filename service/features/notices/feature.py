@@ -20,7 +20,7 @@ FEATURE = Feature(
     commands=(
         FeatureCommands(
             "mail",
-            (("test", "send a mail now, and print what the server says", "mail_test"),),
+            (("test", "send a test mail now, and print the response of the mail server", "mail_test"),),
             help="mails to users",
             after="keys",
         ),

@@ -24,14 +24,14 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "old-notices",
-            "Delete notices to users after 180 days, and devices that were not seen for a year",
+            "Delete notices after 180 days, and devices that were not used for a year",
             forget_notices,
             _DAY,
             after="expired-links",
         ),
         Job(
             "mail",
-            "Send the mails that wait, and delete those that ended 7 days ago",
+            "Send queued mails, and delete finished mails after 7 days",
             sending.run,
             sending.interval,
             within=sending.within,

@@ -12,7 +12,7 @@ from service.kernel.text import printable
 
 _LONGEST_FACT: Final = 200  # characters
 _WEB: Final = re.compile(r"(www)\.", re.IGNORECASE)
-_SIGNED: Final = "This mail was sent by {site}. Nobody reads answers to it."
+_SIGNED: Final = "This mail was sent by {site}. Replies are not read."
 
 
 class Words(NamedTuple):
@@ -33,9 +33,12 @@ def _notice(subject: str, what: str) -> Words:
         subject,
         (
             what,
-            "It was on {time}, {where}.",
-            "If you did not expect it, end all sessions here, once until {link_until}:\n{link}",
-            "Then choose another password, and tell an administrator.",
+            "It happened on {time}, {where}.",
+            (
+                "If this was not you, end all sessions with this link. It works once, until "
+                "{link_until}:\n{link}"
+            ),
+            "Then set a new password, and inform an administrator.",
         ),
     )
 
@@ -46,10 +49,13 @@ def _moved(subject: str, what: str) -> Words:
         subject,
         (
             what,
-            "It was on {time}, {where}.",
-            "If you did not expect it, undo it here, once until {link_until}:\n{link}",
-            "Your account has this address again then, and all sessions end.",
-            "After that, ask for a link for a forgotten password, and tell an administrator.",
+            "It happened on {time}, {where}.",
+            (
+                "If this was not you, undo the change with this link. It works once, until "
+                "{link_until}:\n{link}"
+            ),
+            "This restores the address of your account and ends all sessions.",
+            "Then request a password reset link, and inform an administrator.",
         ),
         link="address_undo",
     )
@@ -61,45 +67,48 @@ WORDS: Final[Mapping[str, Words]] = {
     "invitation": Words(
         "Your new account",
         (
-            "An account was made for you at {site}. Your user name is {user_name}.",
+            "An account was created for you at {site}. Your user name is {user_name}.",
             "Open this page to choose your password. The link works once, until {until}:",
             "{link}",
-            "If you don't expect an account, do nothing: nobody can log in with it before.",
+            (
+                "If you do not expect an account, ignore this mail. The account cannot be used before a "
+                "password is set."
+            ),
         ),
         needs_link=True,
     ),
     "password_reset": Words(
         "Choose a new password",
         (
-            "Somebody has asked for a new password of the account {user_name} at {site}.",
-            "If it was you, open this page to choose one. The link works once, until {until}:",
+            "A password reset was requested for the account {user_name} at {site}.",
+            "If it was you, open this page to choose a new password. The link works once, until {until}:",
             "{link}",
-            "If it was not you, do nothing: your password stays as it is. Give the link to nobody.",
+            "If it was not you, ignore this mail; your password does not change. Do not share the link.",
         ),
         needs_link=True,
     ),
     "address_confirmation": Words(
         "Confirm your email address",
         (
-            "The account {user_name} at {site} is to have this email address.",
+            "This email address was entered for the account {user_name} at {site}.",
             "Open this page to confirm it. The link works once, until {until}:",
             "{link}",
-            "If you don't know the account, do nothing: it does not get your address.",
+            "If you do not know the account, ignore this mail; the account does not get your address.",
         ),
         needs_link=True,
     ),
     "new_device": _notice(
         "A login from a new device",
-        f"Somebody has logged in to {_ACCOUNT}, from a new device or place.",
+        "{_ACCOUNT.capitalize()} was used to log in from a new device or location.",
     ),
     "second_factor_blocked": _notice(
         "Wrong second factors",
-        f"Somebody who knows the password of {_ACCOUNT} has tried too many wrong second factors.",
+        f"Someone who knows the password of {_ACCOUNT} entered too many wrong second factors.",
     ),
     "session_stolen": _notice(
         "A session was ended",
-        f"A refresh token of {_ACCOUNT} was used twice, as happens when somebody has copied it. "
-        "The session on the device {device} was ended.",
+        f"A refresh token of {_ACCOUNT} was used twice, so it may have been stolen. The session on the "
+        "device {device} was ended.",
     ),
     "password_changed": _notice("Your password was set", f"A new password was set for {_ACCOUNT}."),
     "factor_added": _notice(
@@ -107,92 +116,97 @@ WORDS: Final[Mapping[str, Words]] = {
     ),
     "factor_removed": _notice(
         "A second factor was removed",
-        f"{_ACCOUNT.capitalize()} has lost a second factor: {{factor}}, named {{name}}.",
+        "A second factor was removed from {_ACCOUNT}: {factor}, named {name}.",
     ),
     "identity_linked": _notice(
         "An account of a provider was linked",
-        f"An account of the provider {{name}} was linked with {_ACCOUNT}: it can sign in from now on.",
+        f"An account of the provider {{name}} was linked to {_ACCOUNT}. It can now be used to sign in.",
     ),
     "identity_unlinked": _notice(
         "An account of a provider was unlinked",
-        f"An account of the provider {{name}} was unlinked from {_ACCOUNT}: it can't sign in any more.",
+        f"An account of the provider {{name}} was unlinked from {_ACCOUNT}. It can no longer be used to "
+        "sign in.",
     ),
     "factors_reset": _notice(
         "Your second factors were removed", f"All second factors of {_ACCOUNT} were removed."
     ),
     "recovery_codes_made": _notice(
-        "New recovery codes", f"New recovery codes were made for {_ACCOUNT}. Those before work no longer."
+        "New recovery codes",
+        (f"New recovery codes were created for {_ACCOUNT}. The previous codes no longer work."),
     ),
     "recovery_code_used": _notice("A recovery code was used", f"A recovery code of {_ACCOUNT} was used."),
     "api_key_made": _notice(
-        "An API key was made", "An API key named {name} was made for the account {account} at {site}."
+        "An API key was created", "An API key named {name} was created for the account {account} at {site}."
     ),
     "address_changed": _moved(
         "Your email address was changed",
-        f"{_ACCOUNT.capitalize()} has another email address now. This mail goes to the one before.",
+        "The email address of {_ACCOUNT} was changed. This mail was sent to the previous address.",
     ),
     "recovery_changed": _moved(
-        "Another address is for forgotten passwords",
-        f"Links for a forgotten password of {_ACCOUNT} go to another address from now on. "
-        "This mail goes to the one before.",
+        "Your address for password resets was changed",
+        f"Password reset links of {_ACCOUNT} are now sent to another address. This mail was sent to the "
+        "previous address.",
     ),
     "address_restored": _notice(
-        "Your email address is as before",
-        f"A change of the email address of {_ACCOUNT} was undone by the link in a mail to this address.",
+        "Your email address was restored",
+        f"A change of the email address of {_ACCOUNT} was undone with a link in a mail to this address.",
     ),
     "address_verified": _notice(
-        "Your email address was declared verified",
-        f"The email address of {_ACCOUNT} was declared verified, and passwords may be reset by it.",
+        "Your email address was marked as verified",
+        f"The email address of {_ACCOUNT} was marked as verified. It can be used for password resets.",
     ),
     "roles_changed": _notice(
         "Your roles were changed",
-        f"Roles of {_ACCOUNT} were changed. Given: {{givenRoles}}. Taken away: {{takenRoles}}. "
-        "Other times: {changedRoles}.",
+        f"Roles of {_ACCOUNT} were changed. Assigned: {{givenRoles}}. Revoked: {{takenRoles}}. Changed "
+        "period: {changedRoles}.",
     ),
     "role_ends": Words(
-        "A role of yours ends soon",
+        "One of your roles expires soon",
         (
-            f"The role {{role}} of {_ACCOUNT} ends on {{until}}.",
-            "Do you need it for longer? Ask an administrator before that.",
+            f"The role {{role}} of {_ACCOUNT} expires on {{until}}.",
+            "If you need it for longer, ask an administrator before then.",
         ),
     ),
     "account_dormant": Words(
         "Your account will be disabled",
         (
-            f"{_ACCOUNT.capitalize()} was not used for a long time. It is disabled on {{until}}.",
-            "Do you still need it? Log in once before that. Else there is nothing to do.",
+            f"{_ACCOUNT.capitalize()} has not been used for a long time. It will be disabled on {{until}}.",
+            "If you still need it, log in before then. Otherwise, you do not need to do anything.",
         ),
     ),
     "banned": _notice("Your account is banned", f"{_ACCOUNT.capitalize()} is banned until {{until}}."),
     "access_request_made": Words(
-        "Somebody asks for a role",
+        "A role was requested",
         (
-            "{account} asks for the role {role} at {site}.",
-            "You may decide about it: log in, and look at the access request {request}.",
+            "{account} requested the role {role} at {site}.",
+            "You can decide about it: log in and open the access request {request}.",
         ),
     ),
     "access_request_ended": Words(
-        "Your request for a role has ended",
-        (f"The request {{request}} of {_ACCOUNT} for the role {{role}} has ended: it is {{state}}.",),
+        "Your role request is closed",
+        (f"The request {{request}} of {_ACCOUNT} for the role {{role}} is closed: {{state}}.",),
     ),
     "emergency_given": Words(
         "A role was given in an emergency",
         (
-            "{account} was given the role {role} at {site} at once, in an emergency, until {until}.",
-            "Look at what it is used for, and close the access request {request} with a reason.",
+            "{account} got the role {role} at {site} in an emergency, without approval, until {until}.",
+            "Review its use, and close the access request {request} with a reason.",
         ),
     ),
     "name_taken": Words(
-        "A name of a provider is taken",
+        "A user name of a provider is already in use",
         (
-            "Somebody has signed in at {site} with the provider {name} as {account}, a name that is taken.",
+            (
+                "A person signed in at {site} with the provider {name} as {account}, but this user name is "
+                "already in use."
+            ),
             "The new account is {made}.",
-            "If both are one person, hand the account {account} over to the provider.",
+            "If both accounts belong to the same person, hand the account {account} over to the provider.",
         ),
     ),
     "test": Words(
-        "A mail for a test",
-        ("An operator of {site} has sent this mail, to see whether mails arrive. They do.",),
+        "Test mail",
+        ("An operator of {site} sent this mail to test mail delivery. It works.",),
     ),
 }
 """The kinds. ``{site}`` is the address of the service, ``{link}`` the link; the other names are facts."""

@@ -118,7 +118,7 @@ class MailServer(Closable):
         await self.connect()
         assert self._smtp is not None  # noqa: S101 - connected
         if not recipient.isascii() and not self._smtp.supports_extension("smtputf8"):
-            raise MailFault("RCPT: the mail server takes ASCII addresses only", final=True)
+            raise MailFault("RCPT: the mail server only accepts ASCII addresses", final=True)
         options = [] if recipient.isascii() else ["SMTPUTF8"]
         with _told("MAIL"):
             async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):

@@ -17,17 +17,17 @@ class TestError(LaunchError):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("address", metavar="ADDRESS", help="to whom the mail is sent")
+    parser.add_argument("address", metavar="ADDRESS", help="the recipient")
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Send a mail immediately, without the outbox, and print the server's answer; raises ``TestError``."""
     settings = load(environ)
     if not settings.mail.url:
-        raise TestError("No mail is sent: mail.url is empty")
+        raise TestError("Mail is turned off: mail.url is empty")
     try:
         answer = asyncio.run(send_test(settings, options.address))
     except MailFault as fault:
         reply = f" ({printable(fault.answer)})" if fault.answer else ""
-        raise TestError(f"The mail was not taken: {fault.fault}{reply}") from None
-    say(f"The mail server has taken the mail: {printable(answer)}")
+        raise TestError(f"The mail was not accepted: {fault.fault}{reply}") from None
+    say(f"The mail server accepted the mail: {printable(answer)}")

@@ -181,7 +181,7 @@ class Sending:
         except Unavailable:
             raise MailFault("the link can't be read: see auth.factor_key") from None
         except KeyError:
-            raise MailFault("this version has no words for it") from None
+            raise MailFault("this version has no text for it") from None
 
     async def _failed(self, database: Database, claimed: WaitingMail, fault: MailFault) -> None:
         await self._note(database, claimed, fault)

@@ -169,7 +169,7 @@ async def give_up_all(connection: Connection, fault: str) -> int:
 
 async def give_up_restored(connection: Connection) -> int:
     """Give up all waiting mails of a backup, and return their number; the port ``restored``."""
-    return await give_up_all(connection, "it waited in a backup, and may have been sent since")
+    return await give_up_all(connection, "it was queued in a backup, and may have been sent since")
 
 
 async def forget_ended(connection: Connection) -> None:

@@ -115,7 +115,7 @@ class ProviderAccounts:
         if stored is not None and not stored.enabled:
             raise refused(name, "a provider that is cut off")
         if known.purpose != "sign-in" and origin is not None and origin.user_id != known.user_id:
-            raise refused(name, "the account of somebody else")
+            raise refused(name, "the account of another person")
         if origin is None and known.purpose == "step-up":
             raise refused(name, "an account that is not linked")
         return origin, stored
@@ -131,7 +131,7 @@ class ProviderAccounts:
             raise refused(name, "an account that was just unlinked")
         account = await accounts.credentials_of(connection, origin.user_id)
         if account is None:
-            raise refused(name, "no account of a person")
+            raise refused(name, "not the account of a person")
         live = await self._live(known, origin.user_id)
         now, sign_in = self.directories.now(), secrets.token_urlsafe(18)
         await self.people.signed_in(connection, origin.user_id, origin.linked_by, now)
@@ -172,7 +172,7 @@ class ProviderAccounts:
             if not await directories.add_origin(
                 unit.connection, *place, user_id, managed=False, linked_by=linked_by
             ):
-                raise refused(provider.name, "an account that was just made")
+                raise refused(provider.name, "a newly created account")
             if known.purpose == "link":
                 await self._tell_linked(unit, provider.name, user_id)
         if identity.groups is not None:
@@ -207,7 +207,7 @@ class ProviderAccounts:
         if settings.create == "never" or (
             settings.create == "known-domain" and domain not in settings.domains
         ):
-            raise refused(provider.name, "somebody without an account")
+            raise refused(provider.name, "a person without an account")
         mark = sha256(f"{settings.issuer} {identity.subject}".encode()).hexdigest()[:8]
         address = _address(identity)
         names = [identity.user_name, identity.user_name and f"{identity.user_name}-{mark}"]
@@ -234,7 +234,7 @@ class ProviderAccounts:
                     facts = {"name": provider.name, "account": identity.user_name, "made": made.user_name}
                     await self._tell_taken(unit, facts)
                 return made.id
-        raise refused(provider.name, "a name that is no user name")
+        raise refused(provider.name, "a name that is not a valid user name")
 
     async def _tell_taken(self, unit: UnitOfWork, facts: Mapping[str, str | None]) -> None:
         """Notify users who may hand accounts over: another account has the name sent by the provider."""

@@ -68,7 +68,7 @@ class Fetcher:
         except Exception as error:  # noqa: BLE001 - whatever a hostile answer makes of the client
             reason = "timeout" if isinstance(error, TimeoutError) else type(error).__name__
             _log.warning("a provider did not answer as it should", provider=self._name, reason=reason)
-            raise Unavailable("The provider does not answer as it should") from None
+            raise Unavailable("The response of the provider is invalid") from None
         if status != _OK:
             raise ProviderRefused(status)
         return document

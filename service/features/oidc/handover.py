@@ -57,7 +57,9 @@ class Handover:
                 managed=False,
                 linked_by=await self.people.standing_behind(unit.connection, user_id, self.now()),
             ):
-                raise Conflict("Somebody signs in as this subject already", rule="unique", field="subject")
+                raise Conflict(
+                    ("This subject is already linked to another account"), rule="unique", field="subject"
+                )
             unit.changes += field_changes(logged, {}, {"provider": name, "subject": subject})
             facts = {"name": name}
             await self.notices.tell(

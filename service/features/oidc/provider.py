@@ -196,9 +196,9 @@ class Provider:
         now = self._now()
         auth_time = _number(claims.get("auth_time"))
         if auth_time is not None and auth_time > now + LEEWAY:
-            raise Untrusted("a login that is yet to come")
+            raise Untrusted("a login time in the future")
         if max_age is not None and (auth_time is None or auth_time < now - max_age - LEEWAY):
-            raise Untrusted("an older login than was asked for")
+            raise Untrusted("an older login than requested")
         acr, subject = claims.get("acr"), _subject(claims)
         known = await self._with_userinfo(claims, subject, tokens.access_token)
         email = _text(known.get(self.settings.address_claim))
@@ -231,9 +231,9 @@ class Provider:
         try:
             answer = await self._fetcher.get(place, {"Authorization": f"Bearer {access_token}"})
         except ProviderRefused as refusal:
-            raise Untrusted(f"what it knows was refused with status {refusal.status}") from None
+            raise Untrusted(f"the user information was refused with status {refusal.status}") from None
         if answer.get("sub") != subject:
-            raise Untrusted("what it knows of another subject")
+            raise Untrusted("the user information of another subject")
         if settings.address_claim in missing:
             missing.add("email_verified")  # of the same answer as the address
         return {**claims, **{name: answer.get(name) for name in missing}}
@@ -249,7 +249,7 @@ class Provider:
         subject = None if claims.get("sub") is None else _subject(claims)
         sid = _text(claims.get("sid"))
         if jti is None or (subject is None and sid is None):
-            raise Untrusted("nobody to log out")
+            raise Untrusted("no user to log out")
         return LogoutOrder(subject, sid, jti)
 
     async def end_session_url(self, back: str, id_token: str | None) -> str | None:
@@ -284,7 +284,7 @@ class Provider:
         issued, ends = _number(claims.get("iat")), _number(claims.get("exp"))
         begins = _number(claims.get("nbf", 0))
         if issued is None or ends is None or begins is None or begins > now + LEEWAY:
-            raise Untrusted("no times")
+            raise Untrusted("no timestampstampstampstamps")
         if not now - LONGEST < issued <= now + LEEWAY or ends <= now - LEEWAY:
             raise Untrusted("too old, or not yet issued")
         return claims
@@ -304,12 +304,12 @@ class Provider:
     async def _fetched(self, url: str) -> Mapping[str, object]:
         """Return a document; callers that waited for the lock do not repeat a request that just failed."""
         if self._monotonic() < self._failed + AGAIN:
-            raise Unavailable("The provider did not answer a moment ago")
+            raise Unavailable("The provider did not respond recently")
         try:
             return await self._fetcher.get(url)
         except (Unavailable, ProviderRefused) as error:
             self._failed = self._monotonic()
-            raise Unavailable("The provider does not answer as it should") from error
+            raise Unavailable("The response of the provider is invalid") from error
 
     @staticmethod
     def _monotonic() -> float:
@@ -356,7 +356,7 @@ class Provider:
     def _faulty(self, member: str) -> Unavailable:
         _log.error("the metadata of a provider are not to be trusted", provider=self.name, member=member)
         self._failed = self._monotonic()
-        return Unavailable("The provider does not answer as it should")
+        return Unavailable("The response of the provider is invalid")
 
 
 def s256(verifier: str) -> str:
@@ -396,5 +396,5 @@ def _groups(value: object) -> tuple[str, ...] | None:
         return None
     groups = tuple(dict.fromkeys(each for each in value[:_MOST_GROUPS] if isinstance(each, str)))
     if any(unseen_fault(group) is not None for group in groups):
-        raise Untrusted("a group with a character that can't be seen")
+        raise Untrusted("a group with an invisible character")
     return groups

@@ -152,10 +152,14 @@ class ProviderSignIn:
         if not self._may_lead_to(next_):
             faults.append(("next", "must be a path of this service, or a URL of one of oidc.next_origins"))
         if in_cookies != (challenge is None):
-            why = "is not for a service with cookies" if in_cookies else "must be that of a verifier (S256)"
+            why = (
+                "must be omitted in cookie mode"
+                if in_cookies
+                else ("must be the S256 challenge of a verifier")
+            )
             faults.append(("challenge", why))
         elif challenge is not None and not _CHALLENGE.fullmatch(challenge):
-            faults.append(("challenge", "must be that of a verifier (S256)"))
+            faults.append(("challenge", "must be the S256 challenge of a verifier"))
         if faults:
             raise ValidationFailed(*faults)
         await self.logins.may_sign_in(address)

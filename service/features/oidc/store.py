@@ -82,7 +82,7 @@ async def in_need(connection: Connection) -> tuple[int, str]:
     statement = sa.select(sa.func.count()).select_from(directory_account).where(link.issuer != "", ~cut_off)
     count: int = (await connection.execute(statement)).scalar_one()
     return count, (
-        "accounts are linked to providers, whose logouts would end no sessions any more, and who has no "
-        "password and no passkey could not log in: invite those, and cut each provider off by portcullis "
-        "directory cut-off NAME, which ends its sessions"
+        "accounts are linked to providers. Logouts at providers would no longer end sessions, and users "
+        "without password and passkey could not log in: invite these users, and run portcullis directory "
+        "cut-off NAME for each provider, which ends its sessions"
     )

@@ -75,7 +75,7 @@ class SystemFindingList(Endpoint[LatestFindings], at="/api/system/findings"):
 
 def _shown(name: str, finding: Finding) -> CheckFinding:
     if finding.local:
-        message = "As it should be" if finding.state == "ok" else ON_THE_NODE
+        message = "OK" if finding.state == "ok" else ON_THE_NODE
         return CheckFinding(check=name, state=finding.state, message=message, remedy=None, users=[])
     return CheckFinding(
         check=name,

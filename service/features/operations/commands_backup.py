@@ -37,9 +37,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     what.add_argument(
         "--verify",
         action="store_true",
-        help="only compare an archive with its manifest, and that with its seal",
+        help="only verify an archive with its manifest, and the manifest with its seal",
     )
-    what.add_argument("--list", action="store_true", help="only say what is in an archive")
+    what.add_argument("--list", action="store_true", help="only show the contents of an archive")
     what.add_argument(
         "--write-keys",
         metavar="DIR",
@@ -47,15 +47,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="only write the keys of an archive to files in DIR",
     )
     what.add_argument(
-        "--with-keys", action="store_true", help="also the signing keys and the chain key, encrypted"
+        "--with-keys", action="store_true", help="also save the signing keys and the chain key, encrypted"
     )
     parser.add_argument(
         "--passphrase-file",
         metavar="FILE",
         type=Path,
-        help="a file with the passphrase for the keys; else PORTCULLIS_BACKUP_PASSPHRASE, else asked for",
+        help=(
+            "a file with the passphrase for the keys; otherwise PORTCULLIS_BACKUP_PASSPHRASE, otherwise "
+            "a prompt"
+        ),
     )
-    parser.add_argument("--without-files", action="store_true", help="leave out the contents of files")
+    parser.add_argument("--without-files", action="store_true", help="exclude the contents of files")
     add_json(parser)
 
 
@@ -102,17 +105,17 @@ def _look_into(options: Namespace, environ: Mapping[str, str]) -> None:
             return
         _show(options, archive.manifest)
     if options.verify and not options.json:
-        say(f"All members are as the manifest says. Origin: {origin.statement}.")
+        say(f"All members match the manifest. Origin: {origin.statement}.")
 
 
 def _write_keys(options: Namespace, archive: ArchiveReader) -> None:
     if archive.manifest.keys is None:
-        raise KeysError(f"{options.file} has no keys: it was made without --with-keys")
+        raise KeysError(f"{options.file} has no keys: it was created without --with-keys")
     sealed = b"".join(archive.chunks(KEYS))
     passphrase = asked_passphrase(options.passphrase_file, new=False)
     keys = unseal(sealed, passphrase)
     if set(keys) != set(archive.manifest.key_names):
-        raise KeysError(f"{options.file} has other keys than its manifest says")
+        raise KeysError(f"the keys in {options.file} do not match its manifest")
     for path in write_keys(keys, options.write_keys):
         say(str(path))
 
@@ -130,7 +133,7 @@ def _event(options: Namespace, manifest: Manifest, begun: float) -> OperationEve
     )
 
 
-_NO_KEYS = "none: keep them elsewhere, or add them by --with-keys"
+_NO_KEYS = "none: store them elsewhere, or include them with --with-keys"
 
 
 def _show(options: Namespace, manifest: Manifest) -> None:
@@ -147,8 +150,8 @@ def _show(options: Namespace, manifest: Manifest) -> None:
         ("restore epoch", f"{manifest.restore_epochs[-1].number} {manifest.restore_epochs[-1].name}".strip()),
         ("policy", f"revision {manifest.revision}"),
         ("logs", f"{sum(head.number for head in manifest.heads)} entries"),
-        ("not in it", "not known" if waiting is None else f"{waiting} entries that were on their way"),
-        ("files", kept if files.included else f"{kept}: their contents are left out"),
+        ("not included", "not known" if waiting is None else f"{waiting} queued entries"),
+        ("files", kept if files.included else f"{kept}, without their contents"),
         (
             "keys",
             _NO_KEYS if manifest.keys is None else f"{', '.join(manifest.key_names)}, as {manifest.keys}",

@@ -32,9 +32,11 @@ from service.web.observability.log_format import configure_logging
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     add_usual(parser)
-    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
-    parser.add_argument("--url", metavar="URL", help="also say what arrives of requests to this address")
-    parser.add_argument("--state", metavar="FILE", type=Path, help="name what is not as in this state file")
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 for warnings too")
+    parser.add_argument(
+        "--url", metavar="URL", help=("also check which headers of requests to this address arrive")
+    )
+    parser.add_argument("--state", metavar="FILE", type=Path, help="report differences from this state file")
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
@@ -70,7 +72,7 @@ def diagnose(
                 reason = " ".join(str(wrong).split())
                 findings.append(("embedded-stores", fault(reason, "see the logs in server.data")))
         else:
-            findings.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
+            findings.append(("embedded-stores", unknown("none yet: the first start creates them")))
         routes = partial(known_routes, settings)
         findings += asyncio.run(examine(environ, settings, routes, _checks(settings, state_file)))
         return findings if public_url is None else findings + _publicly(public_url, settings)

@@ -24,12 +24,12 @@ from service.settings import Settings, load
 def _named(settings: Settings, name: str) -> Job:
     every = {job.name: job for job in all_jobs(settings)}
     if name not in every:
-        raise LaunchError(f"there is no job '{name}': the jobs are {', '.join(every)}")
+        raise LaunchError(f"the job '{name}' does not exist: the jobs are {', '.join(every)}")
     return every[name]
 
 
 def _add_job(parser: ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB", help="its name, as in 'portcullis jobs list'")
+    parser.add_argument("job", metavar="JOB", help="the name of the job, as in 'portcullis jobs list'")
     add_data(parser)
 
 
@@ -73,10 +73,10 @@ def _run(options: Namespace, environ: Mapping[str, str]) -> None:
         try:
             ended = asyncio.run(runner_of(settings, f"command of {who}").run(job))
         except Busy:
-            raise LaunchError(f"the job {job.name} runs already, in another process") from None
+            raise LaunchError(f"the job {job.name} is already running in another process") from None
     if ended is None:
         raise LaunchError(
-            f"another process was quicker to run the job {job.name}: see 'portcullis jobs list'"
+            f"another process has started the job {job.name} in the meantime: see 'portcullis jobs list'"
         )
     if ended.failed:
         raise LaunchError(f"the job {job.name} has failed: {ended.detail}")

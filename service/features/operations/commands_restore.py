@@ -21,20 +21,24 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="an archive of portcullis backup")
     add_data(parser)
     parser.add_argument(
-        "--keep-api-keys", action="store_true", help="leave API keys in force, also those revoked since"
+        "--keep-api-keys",
+        action="store_true",
+        help=("keep API keys valid, including keys revoked after the backup"),
     )
     parser.add_argument(
         "--unauthenticated",
         action="store_true",
-        help="look at no seal: whoever has written the archive chooses all that is restored",
+        help="do not check the seal: whoever wrote the archive controls all restored data",
     )
     parser.add_argument(
-        "--keep-links", action="store_true", help="leave public links in force, also those revoked since"
+        "--keep-links",
+        action="store_true",
+        help=("keep public links valid, including links revoked after the backup"),
     )
     parser.add_argument(
         "--keep-recovery-codes",
         action="store_true",
-        help="leave recovery codes in force, also used ones",
+        help="keep recovery codes valid, including codes used after the backup",
     )
 
 
@@ -58,7 +62,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
 
 def _report(done: Restored, manifest: Manifest) -> list[str]:
-    ended = "not known: the session store was out of reach"
+    ended = "unknown: the session store was unavailable"
     rows = [
         ("backup", f"{manifest.id} of {manifest.snapshot_time.isoformat()}"),
         ("origin", done.origin.statement),
@@ -71,4 +75,4 @@ def _report(done: Restored, manifest: Manifest) -> list[str]:
         ("", counted(done.secrets.mails, "waiting mail")),
         ("", ended if done.sessions is None else counted(done.sessions, "session")),
     ]
-    return [*aligned(rows), "All tokens from before are refused. Start the service, or restart it."]
+    return [*aligned(rows), "All earlier tokens are refused. Start or restart the service."]

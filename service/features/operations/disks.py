@@ -78,7 +78,7 @@ class DiskWatch:
         The details are the free bytes of each place that has no room to spare.
         """
         if self._looking is not None and not self._looking.done():  # a file server that hangs
-            raise Unavailable("A file system does not answer")
+            raise Unavailable("A file system does not respond")
         self._looking = asyncio.get_running_loop().run_in_executor(None, self._look)
         self.disks = await asyncio.shield(self._looking)
         rooms = {disk.room for disk in self.disks.values()}

@@ -4,7 +4,7 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="operations",
-    title="Backup and restore, doctor, jobs, and what happens in an installation",
+    title="Backup and restore, doctor, jobs, and activity of an installation",
     needs=("embedded", "files", "policy_history", "second_factors"),
     paths=("/api/jobs", "/api/system"),
     tags={
@@ -16,20 +16,20 @@ FEATURE = Feature(
         FeatureCommands(
             "",
             (
-                ("backup", "everything that is stored, in one file", "commands_backup"),
-                ("restore", "a backup into an empty place", "commands_restore"),
+                ("backup", "save all stored data in one file", "commands_backup"),
+                ("restore", "restore a backup to an empty installation", "commands_restore"),
                 ("doctor", "check the installation for operator errors", "commands_doctor"),
             ),
         ),
         FeatureCommands(
             "jobs",
             (
-                ("list", "all jobs: when they are due, and how their last runs ended", "commands_jobs"),
-                ("run", "run a job now, in this process, also a paused one", "commands_jobs"),
-                ("pause", "hold a job back until it is resumed", "commands_jobs"),
-                ("resume", "let a paused job run by its schedule again", "commands_jobs"),
+                ("list", "list jobs with due times and results of their last runs", "commands_jobs"),
+                ("run", "run a job now in this process, even if paused", "commands_jobs"),
+                ("pause", "pause a job until it is resumed", "commands_jobs"),
+                ("resume", "resume a paused job", "commands_jobs"),
             ),
-            help="what the service does by itself",
+            help="background jobs",
             after="keys",
         ),
     ),

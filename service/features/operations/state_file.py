@@ -19,17 +19,17 @@ async def state_file(path: Path, installation: Installation) -> Finding:
     try:
         desired = read_state(path)
     except YamlError as wrong:
-        return fault("; ".join(wrong.faults), "correct the file, or write it anew: portcullis state export")
+        return fault("; ".join(wrong.faults), "correct the file, or write it again: portcullis state export")
     try:
         async with installation.records() as connection:
             result = (await stored_state.read(connection)).state
     except Conflict as wrong:
-        return fault(wrong.detail, "correct the tree of menus in the database")
+        return fault(wrong.detail, "correct the menu tree in the database")
     edits = edits_between(result, desired, prune=True).edits
     if not edits:
-        return ok(f"roles, menus, resources and bindings are those of {path.name}")
+        return ok(f"roles, menus, resources and bindings match {path.name}")
     named = [f"{edit.kind} {printable(edit.key)} ({_DONE[edit.action]})" for edit in edits]
     return warning(
-        f"{counted(len(edits), 'object')} not as in {path.name}: {few(named)}",
-        "portcullis state plan --prune shows all; apply the file, or review what was changed and export it",
+        f"{counted(len(edits), 'object')} different from {path.name}: {few(named)}",
+        "portcullis state plan --prune shows all; apply the file, or review the changes and export them",
     )

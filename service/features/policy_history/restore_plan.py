@@ -22,7 +22,7 @@ from service.records.menus import Menu
 from service.records.openings import Opening
 from service.records.published import policy_history, policy_row_history
 from service.records.published.policy_row_history import PastButton, PastResource
-from service.records.resources import Resource, ResourceValues
+from service.records.resources import Resource
 
 MOST: Final = 1000
 """The maximum number of resources and permission codes whose lines a restore adds or removes."""
@@ -328,20 +328,16 @@ class _Planner:
                 holder = taken[row.resource_code]
                 self._refuse(target.name, f"its code {row.resource_code} is now that of resource {holder}")
             else:
-                values = ResourceValues(
-                    seen(row.resource_name),
-                    row.resource_code,
-                    row.method,
-                    row.path,
-                    row.description and seen(row.description, lines=True),
-                    enabled=True,
-                    service=row.service,
+                given = {
+                    **asdict(row),
                     **_demanding(target.demand or ()),
-                )
-                record = ("resource", values.object)
-                self.steps.append(
-                    creation("resource", record, asdict(values), "resource_name", "resource_code")
-                )
+                    "resource_name": seen(row.resource_name),
+                    "description": row.description and seen(row.description, lines=True),
+                    "enabled": True,
+                }
+                del given["resource_id"]
+                record = ("resource", row.object)
+                self.steps.append(creation("resource", record, given, "resource_name", "resource_code"))
                 self._open(target.name, None, None, target.word)
                 self._bind(target.name, None, (), target.codes)
 

@@ -10,8 +10,9 @@ from service.authz.engine.rules import METHODS
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.errors import BadRequest, ValidationFailed
-from service.features.explain.policy_layers import DiffCaller, DifferingRequest
+from service.features.explain.policy_layers import DifferingRequest
 from service.features.explain.reviewing import Review, add_policy, review, unserved
+from service.features.explain.wording import caller_text
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import counted
 from service.laboratory.analysis.comparison import differing_requests, smallest_example
@@ -188,12 +189,4 @@ def _differing(request: DifferingRequest, before: str, after: str) -> Iterator[s
         yield f"  {name}: only one of them says so"
     for caller, source in ((request.gains, after), (request.loses, before)):
         if caller is not None:
-            yield f"  {name}: only {source} lets pass {_told(caller)}"
-
-
-def _told(caller: DiffCaller) -> str:
-    if not caller.logged_in:
-        return "everybody, logged in or not"
-    if caller.codes and caller.codes[0].startswith("@"):
-        return f"who satisfies {caller.codes[0]}"
-    return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "everybody who is logged in"
+            yield f"  {name}: only {source} lets pass {caller_text(caller)}"

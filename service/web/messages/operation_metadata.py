@@ -1,8 +1,8 @@
-"""Operation metadata: what a responder declares about access, logging and refusals; and operations as data.
+"""Operation metadata: the marks of responders for access, log entries and refusals; and operations as data.
 
-They only record; they can be stacked in any order. Contradictions raise ``MetadataError`` at
-import: a responder with contradictory access must not serve any request. The guard, the logs and the OpenAPI
-document read operations; ``operation`` serves them.
+Marks only record, and can be stacked in any order. Contradictions raise ``MetadataError`` at import: a
+responder with contradictory access must not serve any request. The guard, the logs and the OpenAPI document
+read operations; ``operation`` serves them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,21 +54,12 @@ class FormExchange:
 
 @dataclass(frozen=True, slots=True)
 class OperationMetadata:
-    """The declarations of a responder.
+    """The declarations of a responder, as described by the marks below.
 
     ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
-    or alternative permission codes. Empty: not declared. ``media`` are the media types of a ``Stream``,
-    ``sent`` is what it holds as JSON, if that is known. ``file`` is the field of an uploaded file, "" for
-    none; ``form`` describes a body that is a form. ``publishes`` says that a success may publish a policy
-    revision. ``dry_run`` says that ``?dryRun=true`` returns the impact of a write. ``operation_id`` is the
-    name in the OpenAPI document, "" for a derived one. ``tagged`` says that a success has the ``ETag`` of the
-    record, ``shows_more`` that it also shows data outside the ``ETag``. ``location`` is the template of the
-    path of a created record, "" if none is created. ``idempotent`` makes the answer of a creating write that
-    takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none. ``subrequest`` says that
-    proxies ask it about requests of their clients, ``takes_path`` that the path of the client's request
-    follows its own. ``by_client`` says that clients may authenticate by HTTP Basic. ``in_browser`` says that
-    browsers navigate to it: it refuses with a page, unless the client accepts JSON. ``asks`` says that it
-    changes nothing, whatever its method. ``status`` is that of a success, 0 for the usual one.
+    or alternative permission codes; empty without a declaration. ``media`` are the media types of a
+    ``Stream``, ``sent`` is the type of its JSON. ``location`` is ``created`` of ``writes``, ``status`` is its
+    ``answers``.
     """
 
     access: tuple[str, ...] = ()

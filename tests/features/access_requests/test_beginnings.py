@@ -88,7 +88,7 @@ async def test_what_is_approved_waits_for_its_beginning_and_ends_when_it_was_ask
     assert "system:file:list" not in await heron.held()
 
     await begin(house)
-    assert await settled(house, database) == "1 of 1 roles given, 0 requests expired, 1 authors told"
+    assert await settled(house, database) == "1 of 1 roles assigned, 0 requests expired, 1 authors notified"
 
     given = await shown(house, request)
     assert (given["state"], given["endedBy"]) == ("approved", None)
@@ -107,12 +107,15 @@ async def test_what_is_approved_waits_for_its_beginning_and_ends_when_it_was_ask
     [
         (
             "DELETE FROM sys.user_role WHERE user_id = {kestrel}",
-            "Too few of its approvals count at its start",
+            "Too few of its approvals are still valid at the start",
         ),
-        ("UPDATE sys.user SET status = 'disabled' WHERE id = {kestrel}", "Too few of its approvals count"),
+        (
+            ("UPDATE sys.user SET status = 'disabled' WHERE id = {kestrel}"),
+            "Too few of its approvals are still valid",
+        ),
         (
             "INSERT INTO sys.account_control VALUES ({heron}, {kestrel}, 'password')",
-            "Too few of its approvals count",
+            "Too few of its approvals are still valid",
         ),
         ("UPDATE sys.access_request SET duration = 30", "Its end has passed"),
         ("UPDATE sys.role SET max_duration = 1 WHERE role_code = 'heron'", "until must be at most 1 seconds"),
@@ -126,7 +129,7 @@ async def test_all_is_decided_anew_at_the_beginning(
     assert await state(house, request) == "pending"
 
     await begin(house)
-    assert await settled(house, database) == "0 of 1 roles given, 0 requests expired, 1 authors told"
+    assert await settled(house, database) == "0 of 1 roles assigned, 0 requests expired, 1 authors notified"
 
     ended = await shown(house, request)
     assert (ended["state"], ended["assignmentId"]) == ("failed", None)
@@ -148,7 +151,10 @@ async def test_an_author_who_may_no_longer_ask_gets_nothing_at_the_beginning(
     await settled(house, database)
 
     ended = await shown(house, request)
-    assert (ended["state"], ended["endReason"]) == ("failed", "Its author may no longer ask")
+    assert (ended["state"], ended["endReason"]) == (
+        "failed",
+        ("The author is no longer allowed to request the role"),
+    )
 
 
 async def test_what_nobody_has_approved_expires_when_it_was_to_begin(
@@ -165,7 +171,7 @@ async def test_what_nobody_has_approved_expires_when_it_was_to_begin(
     )
 
     assert await state(house, request) == "expired"
-    assert await settled(house, database) == "0 of 0 roles given, 1 requests expired, 1 authors told"
+    assert await settled(house, database) == "0 of 0 roles given, 1 requests expired, 1 authors notified"
 
 
 async def test_a_dry_run_of_an_approval_counts_it_and_saves_nothing(house: Inside) -> None:

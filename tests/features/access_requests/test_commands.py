@@ -86,10 +86,10 @@ def test_a_user_decides_by_the_password_at_the_input_and_the_request_is_shown(si
 
     line = f"Access request {number} for the role heron is approved.\n"
     assert (decided.status, decided.output, decided.errors) == (0, line, "")
-    assert "holds already: nothing of what the role gives" in waiting.output
+    assert "holds already: no permission of the role" in waiting.output
     assert "holds already" not in shown.output
     assert "kestrel: approve, As agreed (" in shown.output
-    assert "stage 1: 1 of 1 who hold system:user:list" in shown.output
+    assert "stage 1: 1 of 1 holders of system:user:list" in shown.output
     assert "\x1b" not in shown.output
     (item,) = [item for item in listed["items"] if item["id"] == number]
     assert (item["state"], item["userName"], listed["total"]) == ("approved", "heron-1", len(listed["items"]))
@@ -126,4 +126,4 @@ def test_no_password_goes_over_plain_http_to_another_machine(site: Site, url: st
     refused = site.run(*words, given="secret\n")
 
     assert (refused.status, refused.output) == (1, "")
-    assert "is neither an https:// URL nor one of this machine" in refused.errors
+    assert "must be an https:// URL or a URL of this machine" in refused.errors

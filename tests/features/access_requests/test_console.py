@@ -305,7 +305,7 @@ def test_how_a_role_is_asked_for_is_set_changed_and_ended_on_the_page_of_the_rol
     button(page, "Turn on requests").click()
     dialogs.get_by_label("Permission of stage 1").fill("no:such:code")
     button(dialogs, "Save").click()
-    expect(dialogs).to_contain_text("No Button carries this code")
+    expect(dialogs).to_contain_text("No Button has this code")
     dialogs.get_by_label("Permission of stage 1").fill(FIRST)
     page.keyboard.press("Tab")  # away from what is suggested
     dialogs.get_by_label("People of stage 1").fill("2")
@@ -440,7 +440,9 @@ def test_an_approver_reads_what_the_author_holds_already_and_which_statement_wou
         visit.page.get_by_label("Reason").fill("As agreed")
         button(visit.page.get_by_role("dialog"), "Preview").click()
         foreseen = visit.page.get_by_role("dialog").last
-        expect(foreseen).to_contain_text("It would be refused, since it breaks the invariant apart-in-menus")
+        expect(foreseen).to_contain_text(
+            "It would be refused because it violates the invariant apart-in-menus"
+        )
         assert visit.troubles == []
     finally:
         own.end()

@@ -100,4 +100,4 @@ async def test_a_grant_that_would_break_a_statement_at_its_beginning_fails_with_
 
     ended = await shown(kestrel, request)
     assert ended["state"] == "failed"
-    assert ended["endReason"] == "This would break what must stay true: apart-in-users"
+    assert ended["endReason"] == "This would violate an invariant of the policy: apart-in-users"

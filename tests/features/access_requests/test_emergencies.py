@@ -16,8 +16,8 @@ from tests.features.access_requests.test_limits import emergencies
 from tests.features.access_requests.test_requests import ASKED, ONE, ask, asked, execute, ruled
 from tests.features.operations.doctor.conftest import no_routes
 from tests.features.second_factors.conftest import SETTINGS, Person
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import Member, member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.standing_behind import acted
@@ -30,11 +30,9 @@ METRICS = {"PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN}
 
 
 @pytest.fixture
-async def site(new_database: NewDatabase, published_template: str, redis_url: str) -> Any:
+async def site(service_with: ServiceWith) -> Any:
     """A service with a key for second factors."""
-    async with inside_published(
-        new_database(published_template), redis_url, **SETTINGS, **METRICS
-    ) as running:
+    async with service_with(**SETTINGS, **METRICS) as running:
         yield running
 
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
-from service.__main__ import main
 from service.operator.errors import UnpreparedError
 from service.server.prepare import check, publish_policy
 from tests.features.access_requests.test_appointing import PENDING, STAGE, appointed, asked, role_with, send
@@ -14,6 +13,7 @@ from tests.roles.test_request_rules import lines, path
 from tests.support.cases import with_each
 from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, inside_published, settings_of
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member, query
 
 OFF = {"PORTCULLIS_FEATURES__OFF": "access_requests"}
@@ -21,10 +21,8 @@ STATES = "SELECT state, end_reason FROM sys.access_request ORDER BY id"
 
 
 @pytest.fixture
-async def without(
-    new_database: NewDatabase, published_template: str, redis_url: str
-) -> AsyncIterator[Inside]:
-    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+async def without(service_with: ServiceWith) -> AsyncIterator[Inside]:
+    async with service_with(**OFF) as service:
         yield service
 
 
@@ -121,11 +119,3 @@ def test_a_start_refuses_while_a_request_is_pending_or_an_emergency_open(
             given,
         )
         publish_policy(chosen, check(chosen))
-
-
-def test_the_command_says_that_it_is_off(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PORTCULLIS_FEATURES__OFF", "access_requests")
-    assert main(["request", "list"]) == 1
-    assert "The feature access_requests is off" in capsys.readouterr().err

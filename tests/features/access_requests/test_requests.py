@@ -105,7 +105,7 @@ async def test_nobody_approves_their_own_request_whatever_they_hold(house: Insid
     refused = await decide(everything, request)
 
     assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "approve", [])
-    assert refused.json["detail"] == "You may not decide about this request: it is your own"
+    assert refused.json["detail"] == "You are not allowed to decide about this request: it is your own"
     assert await state(house, request) == "pending"
 
 

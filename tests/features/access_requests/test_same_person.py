@@ -40,7 +40,7 @@ async def test_who_stands_behind_the_author_or_before_approves_nothing_for_the_s
     assert (answer.status, answer.json["layer"], answer.json["required"]) == (403, "approve", [])
     expected = "made heron-1 on" if not downwards else "made it on"
     assert answer.json["detail"].startswith(
-        "You may not decide about this request: kestrel counts as the same person as heron-1: "
+        "You are not allowed to decide about this request: kestrel counts as the same person as heron-1: "
     )
     assert expected in answer.json["detail"]
     assert answer.json["detail"].endswith(shown["samePerson"])

@@ -40,7 +40,7 @@ async def test_a_rule_is_suspended_when_its_author_may_not_grant_what_the_role_c
     answer = await house.ask("PUT", gives(number), MORE)
 
     why = "clerk may not grant system:file:delete"
-    warning = f"Nobody can ask for the role heron until its rule is saved again: {why}"
+    warning = f"The role heron cannot be requested until its request rule is saved again: {why}"
     assert (preview["warnings"], answer.json["warnings"]) == ([warning], [warning])
     assert (await suspended(house, number), await lines(house)) == (True, [])
     assert await revision(house) == before + 1
@@ -62,7 +62,7 @@ async def test_a_suspended_rule_is_in_force_once_somebody_saves_it_who_may_grant
     assert (saved["suspended"], sorted(await lines(house))) == (False, sorted(LINES))
     again = await house.ask("PUT", gives(number), {"permissions": [*MORE["permissions"], "system:menu:list"]})
     assert again.json["warnings"] == [
-        "The role heron can be asked for: its requests now give system:menu:list too"
+        "The role heron can be requested: its requests now also give system:menu:list"
     ]
     assert not await suspended(house, number)
 
@@ -74,7 +74,7 @@ async def test_a_rule_whose_author_may_grant_it_all_stays_and_the_answer_says_so
     answer = await house.ask("PATCH", f"/api/role/{number}", MORE)
 
     assert answer.json["warnings"] == [
-        "The role heron can be asked for: its requests now give system:file:delete, system:file:list too"
+        "The role heron can be requested: its requests now also give system:file:delete, system:file:list"
     ]
     assert (await suspended(house, number), await revision(house)) == (False, before)
     assert "warnings" not in (await house.ask("PATCH", f"/api/role/{number}", MORE)).json

@@ -17,8 +17,8 @@ from service.features.notices.outbox import Outbox, about
 from service.records.database.transactions import Database
 from service.settings import Oidc, load
 from tests.features.second_factors.conftest import SETTINGS, Person, public
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
 
@@ -132,6 +132,5 @@ def shape(answer: Answer) -> tuple[int, Any, list[str]]:
 @pytest.fixture(scope="module")
 async def mailing(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Mailing]:
     """The service of a file; each test has a person of its own."""
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **MAILING) as running:
-            yield Mailing(running)
+    async with inside_own(stores, published_template, **MAILING) as running:
+        yield Mailing(running)

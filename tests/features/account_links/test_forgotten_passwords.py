@@ -8,8 +8,8 @@ from service.records import jobs
 from service.records.database.transactions import Database
 from tests.features.account_links.conftest import MAILING, NEW, Mailing, shape
 from tests.features.second_factors.conftest import PASSWORD, Person
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.waiting import eventually_here
 from tests.web.driver import JSON
 
@@ -237,11 +237,11 @@ async def test_no_token_and_no_password_gets_into_a_log(mailing: Mailing) -> Non
 
 
 async def test_requests_from_one_address_are_limited_and_not_those_of_an_account(
-    new_database: NewDatabase, published_template: str, redis_url: str
+    service_with: ServiceWith,
 ) -> None:
     """A limit on the account would let strangers take away the link of its owner."""
     few = MAILING | {"PORTCULLIS_THROTTLE__RESET_ADDRESS": "2"}
-    async with inside_published(new_database(published_template), redis_url, **few) as site:
+    async with service_with(**few) as site:
 
         async def ask(name: str, address: str) -> int:
             body = json.dumps({"userName": name}).encode()

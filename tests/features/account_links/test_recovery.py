@@ -9,8 +9,7 @@ import pytest
 from service.features.embedded.stores import EmbeddedStores
 from tests.features.account_links.conftest import MAILING, NEW, Mailing
 from tests.features.second_factors.conftest import PASSWORD, Person
-from tests.support.databases import database, session_store
-from tests.support.inside import inside_published
+from tests.support.inside_fixtures import inside_own
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.without import is_served
 
@@ -23,14 +22,13 @@ ANY = ("If-Match", "*")
 async def by_file(stores: EmbeddedStores, template: str, level: str) -> AsyncIterator[Mailing]:
     """A service with one file of demands, whose administrator has proved two factors."""
     variables = MAILING | {"PORTCULLIS_POLICY__ASSURANCE": level}
-    with database(stores, template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **variables) as running:
-            administrator = Person(running, 1, ADMINISTRATOR, password=ADMINISTRATOR_PASSWORD)
-            await administrator.log_in()
-            await administrator.enrol_app()
-            await administrator.step_up()
-            running.token = administrator.token
-            yield Mailing(running)
+    async with inside_own(stores, template, **variables) as running:
+        administrator = Person(running, 1, ADMINISTRATOR, password=ADMINISTRATOR_PASSWORD)
+        await administrator.log_in()
+        await administrator.enrol_app()
+        await administrator.step_up()
+        running.token = administrator.token
+        yield Mailing(running)
 
 
 @pytest.fixture(scope="module", params=["base", "administrators", "everybody"])

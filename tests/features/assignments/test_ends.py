@@ -56,8 +56,8 @@ async def test_what_ended_minutes_ago_is_set_aside_once(house: Inside, database:
     heron = await made(house)
     over, just = assigned(house, heron["id"], -1), assigned(house, heron["id"], -0.02)
 
-    assert await ran(database) == "roles of 1 users have ended, 0 ends to come told"
-    assert await ran(database) == "roles of 0 users have ended, 0 ends to come told"
+    assert await ran(database) == "roles of 1 users have ended, 0 notices of a coming end sent"
+    assert await ran(database) == "roles of 0 users have ended, 0 notices of a coming end sent"
     kept = execute(house, "SELECT id FROM sys.user_role WHERE user_id = %s", heron["id"])
     assert kept == [(just,)]
     items = (await house.data("GET", f"/api/user/{heron['id']}/roles?ended=true"))["items"]

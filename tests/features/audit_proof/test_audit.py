@@ -163,7 +163,7 @@ async def test_logs_that_nobody_touched_are_as_they_were_written(filled: Place) 
             "UPDATE sys.log_chain SET number = 4 WHERE number = 5",
             "numbers 5 to 5 were added after its head",
         ),
-        ("DELETE FROM sys.log_chain WHERE number = 5", "is in no chain: it was inserted"),
+        ("DELETE FROM sys.log_chain WHERE number = 5", "is not in the chain: it was inserted"),
         ("UPDATE sys.log_chain SET dropped = true WHERE number = 5", "its head was changed"),
     ],
 )
@@ -187,10 +187,10 @@ async def test_only_the_entry_that_was_changed_is_told(filled: Place) -> None:
 @pytest.mark.parametrize(
     ("place_in_chain", "expected"),
     [
-        ("NULL, NULL, NULL", "is in no chain: it was inserted"),
+        ("NULL, NULL, NULL", "is not in the chain: it was inserted"),
         ("chain_key, chain_number, chain_hash", "repeats number 5: it was inserted or moved"),
         ("chain_key, chain_number + 1, chain_hash", "number 6, was changed or moved"),
-        ("'', 1, chain_hash", "is in no chain: it was inserted"),
+        ("'', 1, chain_hash", "is not in the chain: it was inserted"),
     ],
 )
 async def test_an_entry_that_was_inserted_is_told(filled: Place, place_in_chain: str, expected: str) -> None:
@@ -239,7 +239,7 @@ async def test_a_day_that_is_gone_with_its_head_is_remembered_by_the_day_after(f
         "DELETE FROM sys.log_chain WHERE day = '2026-03-14' AND log = 'operation_log'",
     )
     assert await faults(filled) == [
-        "operation_log 2026-03-14: it was removed with its head; 2026-03-15 came after it"
+        "operation_log 2026-03-14: it was removed with its head; 2026-03-15 follows it"
     ]
 
 
@@ -252,7 +252,7 @@ async def test_a_chain_made_anew_without_the_key_is_told(filled: Place) -> None:
     async with filled.journal() as journal:
         journal.collector.operation(operation(1, create_time=YESTERDAY + timedelta(seconds=9)))
     assert await faults(filled) == [
-        "operation_log 2026-03-15: its chain was made without a key, but keys were used from 2026-03-14"
+        "operation_log 2026-03-15: its chain has no key, although keys were used from 2026-03-14"
     ]
     assert [day.keyless for day in await audited(filled)] == [False, True, False]
 
@@ -292,14 +292,14 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
         await chain.save(connection, [Chain(KEY).sealed(shorter)])
     assert await faults(filled) == []
     assert await faults(filled, checkpoints=kept) == [
-        "operation_log 2026-03-15: it ends with number 4; 5 entries were reported earlier"
+        "operation_log 2026-03-15: it ends with number 4, but 5 entries were reported earlier"
     ]
     await change(
         filled, "DELETE FROM sys.operation_log", "DELETE FROM sys.log_chain WHERE day > '2026-03-14'"
     )
-    assert "operation_log 2026-03-15: its head is missing; 5 entries were reported earlier" in await faults(
-        filled, checkpoints=kept
-    )
+    assert (
+        "operation_log 2026-03-15: its head is missing, but 5 entries were reported earlier"
+    ) in await faults(filled, checkpoints=kept)
 
 
 async def test_the_command_tells_which_day_is_not_as_it_was_written(filled: Place, tmp_path: Path) -> None:
@@ -313,12 +313,12 @@ async def test_the_command_tells_which_day_is_not_as_it_was_written(filled: Plac
     broken = portcullis(tmp_path, "audit", "verify", "--to", "2026-03-15", **environ)
     assert broken.status == 1
     assert broken.output.splitlines() == [
-        "policy revisions: 0, as published",
-        "past of rights: not sealed yet",
-        "operation_log 2026-03-14: 1 entries, as written",
-        "operation_log 2026-03-15: 4 entries, NOT as written",
+        "policy revisions: 0, unchanged",
+        "past rights: not sealed yet",
+        "operation_log 2026-03-14: 1 entries, unchanged",
+        "operation_log 2026-03-15: 4 entries, CHANGED after writing",
         "  number 5 was removed",
-        "login_log 2026-03-14: 1 entries, as written",
+        "login_log 2026-03-14: 1 entries, unchanged",
     ]
     assert "not as they were written: 1" in broken.errors
 
@@ -333,7 +333,5 @@ async def test_the_command_says_that_no_key_protects_the_logs(filled: Place, tmp
     keyed = portcullis(tmp_path, "audit", "verify", PORTCULLIS_OPLOG__CHAIN_KEY=KEY, **environ)
 
     assert keyed.status == 0, keyed.output
-    assert keyless.output.startswith(
-        "logs and policy revisions: without a key (oplog.chain_key is not set): "
-    )
+    assert keyless.output.startswith("logs and policy revisions: no key (oplog.chain_key is not set): ")
     assert "oplog.chain_key" not in keyed.output

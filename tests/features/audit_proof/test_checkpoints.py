@@ -63,7 +63,7 @@ async def test_a_database_with_fewer_entries_than_were_written_is_found_also_onc
     put_back(place)
     ended = verified(place, tmp_path)
     assert ended.status == 1
-    assert "it ends with number 3; 5 entries were reported earlier" in ended.output
+    assert "it ends with number 3, but 5 entries were reported earlier" in ended.output
 
     await write(place, 6)
     await write(place, 7, 8, 9)
@@ -75,7 +75,7 @@ async def test_a_database_with_fewer_entries_than_were_written_is_found_also_onc
 async def test_a_session_store_that_is_away_is_told_and_stops_no_audit(place: Place, tmp_path: Path) -> None:
     await write(place, 1)
     ended = verified(place, tmp_path, REDIS_URL="redis://127.0.0.1:1")
-    assert (ended.status, "the session store is out of reach" in ended.output) == (0, True)
+    assert (ended.status, "the session store is unavailable" in ended.output) == (0, True)
 
 
 FIRST = RestoreEpoch(number=1, name="one", begin_time=NOON)
@@ -111,7 +111,9 @@ async def test_a_restore_accounts_for_what_came_after_its_backup_and_for_nothing
 
 async def test_a_timeline_that_no_restore_has_ended_is_a_fault() -> None:
     lineage = lineage_of([FIRST, sealed(CHAIN, CUT)], [CHAIN], [checkpoint_of("elsewhere", 3)])
-    assert lineage.faults == ["timeline elsewhere: 1 heads were told of it, and it is not of this database"]
+    assert lineage.faults == [
+        ("restore epoch elsewhere: 1 heads were reported from it, but it is not in this database")
+    ]
 
 
 @with_each(

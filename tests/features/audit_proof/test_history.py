@@ -219,13 +219,13 @@ async def test_seals_that_are_changed_or_made_anew_without_the_key_are_found(
 
         execute(seeded_database_url, "DELETE FROM sys.history_seal WHERE number = 2")
         assert any(
-            "which the session store has seen" in fault for fault in await faults(database, n2=newest.hash)
+            "is known to the session store" in fault for fault in await faults(database, n2=newest.hash)
         )
         with pytest.raises(HistoryForgedError):
             await seal_history(database, KEYED, {2: newest.hash})
         execute(seeded_database_url, "DELETE FROM sys.history_seal")
         await seal_history(database, [Chain("another key")])
-        assert [fault for fault in await faults(database) if "by a key that is not given" in fault]
+        assert [fault for fault in await faults(database) if "uses a key that is not available" in fault]
         assert any("another one" in fault for fault in await faults(database, n1=first.hash))
         assert await seal_history(database, KEYED) is None  # it may be by the key of another node
         execute(seeded_database_url, "UPDATE sys.history_seal SET until_time = now() - interval '1 day'")
@@ -245,7 +245,7 @@ async def test_without_a_key_the_audit_says_what_protects(seeded_database_url: s
         await seal_history(database, KEYED)
         assert await faults(database) == []
         execute(seeded_database_url, 'UPDATE sys.history_seal SET seals = \'{"": ""}\' WHERE number = 2')
-        assert [fault for fault in await faults(database) if "is not one by the key" in fault]
+        assert [fault for fault in await faults(database) if "was not made with the key" in fault]
 
 
 async def test_a_transaction_that_has_not_ended_is_waited_for(seeded_database_url: str) -> None:
@@ -298,11 +298,11 @@ def test_the_job_seals_and_the_audit_and_the_doctor_name_a_forgery(
         return portcullis(tmp_path, *words, **variables)
 
     assert run("jobs", "run", "history-seals").status == 0
-    assert "past of rights: as sealed, up to" in run("audit", "verify").output
+    assert "past rights: unchanged, up to" in run("audit", "verify").output
     execute(seeded_database_url, "DELETE FROM sys.ended_assignment")
     verified = run("audit", "verify")
     assert verified.status == 1
-    assert "past of rights: NOT as sealed" in verified.output
+    assert "past rights: CHANGED after sealing" in verified.output
     assert "ends of assignments of user" in verified.output
     doctor = {check["check"]: check for check in json.loads(run("doctor", "--json").output)["checks"]}
     assert doctor["history"]["state"] == "fault"

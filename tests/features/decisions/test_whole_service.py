@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.docs.blocks import parsed
 from tests.docs.pages import ROOT, between
-from tests.support.inside import Inside, all_decisions, inside_published
+from tests.support.inside import Inside, all_decisions
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member
 from tests.support.proxies import Front, Recorder, front
 from tests.support.waiting import eventually_here
@@ -48,11 +49,11 @@ async def status(proxy: Front, token: str | None, line: str = "GET /orders/7") -
 
 
 async def test_roles_keys_and_sessions_decide_from_the_next_request_on(
-    published_database_url: str, redis_url: str, tmp_path: Path
+    service_with: ServiceWith, tmp_path: Path
 ) -> None:
     log = tmp_path / "decisions.jsonl"
     variables = all_decisions(log)
-    async with inside_published(published_database_url, redis_url, **variables) as service:
+    async with service_with(**variables) as service:
         key, place_of_key = await set_up(service)
         alice = await member(service, "alice")
         async with (

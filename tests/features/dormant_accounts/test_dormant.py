@@ -93,15 +93,15 @@ async def alice(place: House) -> Member:
 async def test_an_account_is_told_and_disabled_later_and_each_step_is_logged(
     place: House, alice: Member
 ) -> None:
-    assert await place.settle() == "2 accounts told, 0 disabled, 0 kept"
+    assert await place.settle() == "2 accounts notified, 0 disabled, 0 kept"
     assert (place.noticed(), place.enabled()) == ({"admin", "alice"}, {"admin", "alice"})
-    assert await place.settle() == "0 accounts told, 0 disabled, 0 kept"
+    assert await place.settle() == "0 accounts notified, 0 disabled, 0 kept"
 
     place.told_for(9)
-    assert await place.settle() == "0 accounts told, 0 disabled, 0 kept"
+    assert await place.settle() == "0 accounts notified, 0 disabled, 0 kept"
     place.told_for(11)
     assert (await alice.ask("GET", "/api/role/list")).status == 200
-    assert await place.settle() == "0 accounts told, 1 disabled, 1 kept"
+    assert await place.settle() == "0 accounts notified, 1 disabled, 1 kept"
     assert place.enabled() == {"admin"}
     assert (await alice.ask("GET", "/api/role/list")).status in (401, 403)
     assert await eventually_here(lambda: len(place.entries()) == 3)
@@ -119,7 +119,7 @@ async def test_the_last_administrator_is_never_disabled(place: House, alice: Mem
 
     assert "admin" in place.enabled()
     assert alice.name not in place.enabled()
-    assert await place.settle() == "0 accounts told, 0 disabled, 1 kept"
+    assert await place.settle() == "0 accounts notified, 0 disabled, 1 kept"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ async def test_an_account_is_not_dormant_while_it_is_used_or_shut_anyway(
 async def test_what_a_directory_manages_is_left_to_it(place: House, alice: Member) -> None:
     known = "INSERT INTO sys.directory_account (source, issuer, subject, user_id, managed)"
     place.change(f"{known} VALUES ('okta', '', 'a', %s, true)", alice.user_id)
-    assert await place.settle() == "1 accounts told, 0 disabled, 0 kept"
+    assert await place.settle() == "1 accounts notified, 0 disabled, 0 kept"
     assert place.noticed() == {"admin"}
 
     place.change("UPDATE sys.directory_account SET managed = false")  # who signs in there is not managed
@@ -160,7 +160,7 @@ async def test_accounts_that_are_kept_hold_up_no_others(
     await place.settle()
     place.told_for(11)
     # The administrator, whose id is lower, is kept.
-    assert await place.settle() == "0 accounts told, 1 disabled, 1 kept"
+    assert await place.settle() == "0 accounts notified, 1 disabled, 1 kept"
     assert alice.name not in place.enabled()
 
 
@@ -175,14 +175,14 @@ async def test_somebody_who_has_come_back_is_told_anew(place: House, alice: Memb
     await place.settle()
     place.told_for(70)  # and was used a little later, once
 
-    assert await place.settle() == "2 accounts told, 0 disabled, 0 kept"
+    assert await place.settle() == "2 accounts notified, 0 disabled, 0 kept"
     assert alice.name in place.enabled()
 
 
 async def test_nobody_is_dormant_while_uses_are_not_recorded_for_so_long(place: House, alice: Member) -> None:
     store_uses(place.service.database_url, {}, since_days=59)
 
-    assert await place.settle() == "0 accounts told, 0 disabled, 0 kept"
+    assert await place.settle() == "0 accounts notified, 0 disabled, 0 kept"
     assert alice.name in place.enabled()
 
 
@@ -193,7 +193,7 @@ async def test_an_account_that_is_enabled_again_is_left_alone(place: House, alic
     place.service.token = await place.service.log_in()
     await place.service.data("PUT", f"/api/user/{alice.user_id}/status", {"status": "enabled"})
 
-    assert (await place.settle()).startswith("0 accounts told, 0 disabled, ")
+    assert (await place.settle()).startswith("0 accounts notified, 0 disabled, ")
     assert alice.name in place.enabled()
 
 

@@ -196,10 +196,10 @@ async def test_a_decision_is_explained_alike_by_command_and_request(asked: Insid
     assert f"  system:user:list held from role auditor, Button {button} (List users)" in lines
     denied = (await command("explain", "--role", "auditor", "delete", "/api/user/1")).splitlines()
     assert denied[0] == "denied at revision 3: /api/user/1"
-    assert "  would open by any of the roles: admin, super" in denied
+    assert "  would be allowed by one of the roles: admin, super" in denied
     kept_out = (await command("explain", "gone", "get", "/api/user/info")).splitlines()
     assert kept_out[0] == "denied at revision 3: /api/user/info"
-    assert kept_out[1].startswith("The user is disabled or banned: the service serves no request")
+    assert kept_out[1].startswith("The user is disabled or banned, so the service refuses all requests")
 
 
 async def test_what_changed_since_then_and_by_whom_is_told(asked: Inside, command: Ask) -> None:
@@ -254,7 +254,7 @@ async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: I
         "- p, resource, GET /api/user/7, @login",
         "+ p, resource, GET /api/user/7, system:user:list",
         "1 line removed, 1 line added.",
-        "Nobody gains or loses anything.",
+        "No access is gained or lost.",
         "- a holder of system:user:detail  GET /api/user/7",
     ]
 
@@ -305,7 +305,7 @@ async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path)
     ]
     for more in ((), ("--users",)):
         lost = await command("who", "get", "/api/roles", *more)
-        assert lost.splitlines()[-1] == "No route of this service serves it: nobody passes."
+        assert lost.splitlines()[-1] == "No route of this service serves it, so no one is allowed."
     page = tmp_path / "roles.html"
     assert (await command("matrix", "--output", str(page))).startswith("4 roles and ")
     assert '<th scope="row"><code>GET /api/user/7</code></th>' in page.read_text("utf-8")
@@ -338,7 +338,7 @@ def test_files_are_asked_without_any_store(
         assert main(["policy", *line.split(), "--policy", "shipped"]) == 0
         assert expected in capsys.readouterr().out
     assert main(["policy", "diff", str(ROOT), "shipped"]) == 0
-    read = f"the files in {ROOT}; the policy files, with nothing registered"
+    read = f"the files in {ROOT}; the policy files, without registered resources"
     assert capsys.readouterr().out.splitlines() == [
         f"Source: {read}; there is no installation in {tmp_path / 'none'}",
         "0 lines removed, 0 lines added.",

@@ -10,8 +10,8 @@ import pytest
 
 from service.__main__ import main
 from service.features.embedded.stores import EmbeddedStores
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, denial_log, inside_published
+from tests.support.inside import Inside, denial_log
+from tests.support.inside_fixtures import inside_own
 from tests.support.members import Member, member
 from tests.web.driver import Answer
 
@@ -28,9 +28,8 @@ async def logged(
     """A service, and the file of its decision log."""
     path = tmp_path_factory.mktemp("log") / "decisions.jsonl"
     chosen = denial_log(path)
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **chosen) as running:
-            yield running, path
+    async with inside_own(stores, published_template, **chosen) as running:
+        yield running, path
 
 
 async def known(inside: Inside, refused: Answer | str) -> Any:
@@ -229,7 +228,7 @@ async def test_what_no_log_has_is_told_so(shared: Inside) -> None:
 
     status, problem = await asked(f"r{newest}-{own}-000000000000")
     assert (status, problem["code"]) == (404, "not_found")
-    assert "can't be found by their id alone" in problem["detail"]
+    assert "can't be found by id" in problem["detail"]
     assert "policy explain USER METHOD PATH" in problem["detail"]
     assert (await asked(f"r{newest}-00000000-000000000000"))[0] == 409
     assert (await asked(f"r{newest + 9}-{own}-000000000000"))[0] == 422
@@ -246,7 +245,7 @@ async def test_a_refusal_of_a_deleted_user_is_told_so(shared: Inside) -> None:
     answer = await shared.ask("POST", EXPLAIN, {"decisionId": refused.json["decisionId"]})
     assert (answer.status, answer.json["detail"]) == (
         404,
-        "The refusal is in the operation log, but its user has been deleted since",
+        "The operation log has the refusal, but its user has been deleted",
     )
 
 

@@ -53,13 +53,15 @@ async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it
         await drained(delivery)
         await run(place, "dead-letters", to.name, "--json", to=to)
         (letter,) = json.loads(capsys.readouterr().out)["items"]
-        assert (letter["id"], letter["reason"]) == (written[1], "the receiver answers 400")
+        assert (letter["id"], letter["reason"]) == (written[1], "the receiver responds with 400")
         assert letter["entry"]["entry"]["action"] == "poison"
         await run(place, "dead-letters", to=to)
         assert written[1] in capsys.readouterr().out
 
         await run(place, "retry", to.name, to=to)
-        assert "0 dead letters sent; it still refuses 1: the receiver answers 400" in capsys.readouterr().out
+        assert (
+            "0 dead letters sent; it still rejects 1: the receiver responds with 400"
+        ) in capsys.readouterr().out
         receiver.answer = answering(200)
         await run(place, "retry", to.name, to=to)
         assert "1 dead letter sent\n" in capsys.readouterr().out
@@ -85,7 +87,7 @@ async def test_a_dead_letter_that_can_not_be_read_does_not_keep_the_others_from_
         await run(place, "retry", to.name, to=to)
     assert receiver.taken[-1] == good
     said_then = capsys.readouterr().out
-    assert "1 dead letter sent; it still refuses 1: what is stored can't be read" in said_then
+    assert "1 dead letter sent; it still rejects 1: the stored entry can't be read" in said_then
 
 
 async def test_retry_makes_the_next_attempt_due_and_says_when_a_receiver_is_away(place: Place) -> None:
@@ -120,7 +122,7 @@ async def test_the_status_says_what_fails_and_what_is_not_configured_any_more(
     assert "can't be reached" in status["reason"]
     await run(place, "status")
     (line,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith(to.name))
-    assert line.endswith("not in the settings any more")
+    assert line.endswith("no longer in the settings")
 
 
 async def test_only_a_destination_that_is_not_configured_can_be_forgotten(place: Place) -> None:
@@ -215,7 +217,7 @@ async def test_the_doctor_names_what_is_behind_refused_or_sent_in_clear_text(pla
         assert await diagnosed(to) == ("warning", f"{to.name} has 1 dead letter")
         clear = place.destination("http://siem.example.com/hook")
         await place.execute("DELETE FROM sys.export_dead_letter")
-        assert await diagnosed(to, clear) == ("warning", f"{clear.name} gets entries in clear text")
+        assert await diagnosed(to, clear) == ("warning", f"{clear.name} receives entries unencrypted")
         state, message = await diagnosed()
         assert (state, message.split(" ")[0]) == ("warning", to.name)
     await place.write("a")

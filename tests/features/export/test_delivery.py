@@ -225,7 +225,7 @@ async def test_a_receiver_that_refuses_everything_makes_no_dead_letters(place: P
         written = await place.write("a", "b")
         await to.step()
         state = await place.state(to)
-        assert (state.dead_letters, state.failures, state.reason) == (0, 1, "the receiver answers 400")
+        assert (state.dead_letters, state.failures, state.reason) == (0, 1, "the receiver responds with 400")
         receiver.answer = answering(200)
         await place.due(to)
         await drained(to)

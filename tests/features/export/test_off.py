@@ -6,7 +6,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.__main__ import main
 from service.administration.jobs import all_jobs
 from service.features.operations.checks import checks_for
 from service.operator.errors import UnpreparedError
@@ -51,14 +50,6 @@ def test_its_job_and_its_check_are_absent() -> None:
         chosen = load({"PORTCULLIS_CONFIG": "", **off})
         assert ("expired-dead-letters" in {job.name for job in all_jobs(chosen)}) is present
         assert ("export" in {each.name for each in checks_for(chosen.features.off)}) is present
-
-
-def test_its_commands_say_that_it_is_off(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PORTCULLIS_FEATURES__OFF", "export")
-    assert main(["export", "status"]) == 1
-    assert "The feature export is off" in capsys.readouterr().err
 
 
 async def test_a_worker_writes_its_logs_as_ever(

@@ -237,7 +237,7 @@ async def test_what_a_full_disk_has_cut_off_is_written_again_as_a_whole(tmp_path
     receiver = receiver_of(destination(f"file://{path}"))
     await receiver.send([entry(1)])
     with files_of_at_most(path.stat().st_size + 100):
-        with pytest.raises(Failed, match="a part only"):
+        with pytest.raises(Failed, match="accepted only a part"):
             await receiver.send([entry(2), entry(3)])
         with pytest.raises(Failed, match=os.strerror(errno.EFBIG)):
             await receiver.send([entry(2), entry(3)])
@@ -270,7 +270,7 @@ async def test_a_write_that_hangs_holds_one_thread_however_often_it_is_tried(
     receiver = receiver_of(destination(f"file://{tmp_path}/audit.jsonl", timeout=1.0))
     monkeypatch.setattr("service.features.decision_log.appended_file.os.write", hanging)
     try:
-        for reason in ("takes nothing within", "not yet taken"):
+        for reason in ("accepts no data within", "not yet taken"):
             with pytest.raises(Failed, match=reason):
                 await receiver.send([entry(1)])
         assert len(begun) == 1

@@ -20,11 +20,11 @@ from tests.docs.pages import ROOT
 from tests.features.export.conftest import Place
 from tests.features.export.test_delivery import drained
 from tests.features.metrics.test_metrics import TOKEN, value
-from tests.support.inside import inside_published
+from tests.support.inside_fixtures import ServiceWith
 
 
 async def test_operations_logins_and_decisions_of_a_service_are_exported(
-    published_database_url: str, redis_url: str, tmp_path: Path
+    service_with: ServiceWith, tmp_path: Path
 ) -> None:
     path = tmp_path / "audit.jsonl"
     logs = ["operations", "logins", "decisions"]
@@ -40,7 +40,7 @@ async def test_operations_logins_and_decisions_of_a_service_are_exported(
     def has(log: str, **members: Any) -> bool:
         return any(item["log"] == log and members.items() <= item["entry"].items() for item in exported())
 
-    async with inside_published(published_database_url, redis_url, **chosen) as service:
+    async with service_with(**chosen) as service:
         new_user = {"userName": "bob", "nickName": "Bob", "password": "a-Long-enough-1", "roleIds": [3]}
         await service.data("POST", "/api/user", new_user)
         token = await service.log_in("bob", "a-Long-enough-1")

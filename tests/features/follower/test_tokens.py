@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from typing import Any
 
 import pytest
 from redis.asyncio import Redis as Client
@@ -17,7 +16,7 @@ from service.keyspace import SessionFacts, SessionStore
 from service.settings import Auth, Redis
 from tests.features.follower.conftest import House, OfAnotherHub, log_in
 from tests.support.cases import with_each
-from tests.support.inside import inside_published
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import query
 
 
@@ -193,9 +192,9 @@ async def test_tokens_from_before_the_first_known_revocation_are_refused(house: 
 
 
 async def test_a_hub_that_signs_by_a_shared_key_is_not_followed(
-    house: House, new_database: Any, published_template: str, redis_url: str
+    service_with: ServiceWith, house: House
 ) -> None:
-    async with inside_published(new_database(published_template), redis_url) as hub:
+    async with service_with() as hub:
         other = House(hub, house.folder)
         await other.data("POST", "/api/service", {"name": "orders"})
         (following,) = [

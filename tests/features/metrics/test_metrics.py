@@ -32,6 +32,7 @@ from service.records.logs.chain import Verification
 from service.records.published.policy_workers import PolicyWorker
 from service.web.observability.exposition import exposition
 from tests.support.inside import inside_published
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.unstarted import unstarted
 from tests.support.waiting import eventually_here
@@ -49,11 +50,9 @@ def value(text: str, name: str, **labels: str) -> float:
 
 
 async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_paths_as_one(
-    published_database_url: str, redis_url: str
+    service_with: ServiceWith,
 ) -> None:
-    async with inside_published(
-        published_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
-    ) as service:
+    async with service_with(PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN) as service:
         await service.ask("GET", "/api/user/info")
         await service.ask("GET", "/api/user/info")
         await service.ask("GET", "/api/role/list?size=0")
@@ -84,9 +83,9 @@ async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_p
     assert value(text, "portcullis_job_failing", job_name="log-verification") == 0
 
 
-async def test_sign_ins_are_counted_by_how_they_ended(published_database_url: str, redis_url: str) -> None:
+async def test_sign_ins_are_counted_by_how_they_ended(service_with: ServiceWith) -> None:
     variables = {"PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN, "PORTCULLIS_THROTTLE__LOGIN_ACCOUNT": "2"}
-    async with inside_published(published_database_url, redis_url, **variables) as service:
+    async with service_with(**variables) as service:
 
         async def tried(user_name: str, password: str) -> int:
             credentials = {"userName": user_name, "password": password}
@@ -120,20 +119,16 @@ async def test_sign_ins_are_counted_by_how_they_ended(published_database_url: st
     assert value(text, "portcullis_session_store_call_duration_seconds_count", call="check") >= 1
 
 
-async def test_callers_without_the_token_read_nothing(published_database_url: str, redis_url: str) -> None:
-    async with inside_published(
-        published_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
-    ) as service:
+async def test_callers_without_the_token_read_nothing(service_with: ServiceWith) -> None:
+    async with service_with(PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN) as service:
         for header in (("X-None", ""), ("Authorization", "Bearer "), ("Authorization", f"Bearer {TOKEN}x")):
             answer = await service.as_anonymous("GET", "/metrics", header)
             assert (answer.status, answer.code) == (401, "unauthenticated")
         assert (await service.ask("GET", "/metrics")).status == 401  # with the administrator's access token
 
 
-async def test_without_a_token_in_the_settings_there_are_no_metrics(
-    published_database_url: str, redis_url: str
-) -> None:
-    async with inside_published(published_database_url, redis_url) as service:
+async def test_without_a_token_in_the_settings_there_are_no_metrics(service_with: ServiceWith) -> None:
+    async with service_with() as service:
         for token in ("", "Bearer "):
             answer = await service.as_anonymous("GET", "/metrics", ("Authorization", token))
             assert (answer.status, answer.code) == (404, "not_found")

@@ -6,18 +6,15 @@ from service.features.operations.checks import checks_for
 from service.kernel.feature import provided
 from tests.features.metrics.test_metrics import TOKEN
 from tests.service.conftest import variables_for
-from tests.support.databases import NewDatabase
-from tests.support.inside import inside_published
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.running import running
 from tests.support.waiting import eventually
 
 OFF = {"PORTCULLIS_FEATURES__OFF": "metrics", "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN}
 
 
-async def test_metrics_are_not_found_and_readiness_tells_its_details(
-    new_database: NewDatabase, published_template: str, redis_url: str
-) -> None:
-    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+async def test_metrics_are_not_found_and_readiness_tells_its_details(service_with: ServiceWith) -> None:
+    async with service_with(**OFF) as service:
         answer = await service.ask("GET", "/metrics", None, token=TOKEN)
         assert (answer.status, answer.json["code"]) == (404, "not_found")
         ready = await service.ask("GET", "/health/ready", None, token=TOKEN)

@@ -43,7 +43,7 @@ async def test_two_kinds_arrive_at_a_mail_server_with_their_words_and_their_own_
     assert links["roles_changed"] in roles.splitlines()
     assert f"the account {person.name} at {ORIGIN}" in device
     assert "from 192.0.2.7 (" in device
-    assert "Given: auditor. Taken away: none." in roles
+    assert "Assigned: auditor. Revoked: none." in roles
     assert "by an administrator" in roles
     assert mailing.mails(person.id, "new_device")[0].link == ""  # once it is sent, nothing has it
 

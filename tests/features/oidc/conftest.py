@@ -12,8 +12,8 @@ import pytest
 
 from service.features.embedded.stores import EmbeddedStores
 from tests.features.oidc.hostile import CLIENT, SECRET, HostileProvider, encoded, hostile_provider
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 from tests.web.driver import Answer
 
 PUBLIC: Final = "https://portcullis.example"
@@ -142,9 +142,8 @@ async def front(
         provider_settings(running_provider, "good"),
         provider_settings(other_provider, "other", create="never"),
     )
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **chosen) as running:
-            yield running
+    async with inside_own(stores, published_template, **chosen) as running:
+        yield running
 
 
 @pytest.fixture
@@ -158,9 +157,8 @@ async def hasty(
 ) -> AsyncIterator[Inside]:
     """A service for front ends that waits for its provider for two seconds."""
     chosen = variables(provider_settings(running_provider, "good")) | SHORT
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **chosen) as running:
-            yield running
+    async with inside_own(stores, published_template, **chosen) as running:
+        yield running
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_cookies import set_cookies
 from tests.features.oidc.test_sign_in import claims_of, info
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, all_decisions, inside_published
+from tests.support.inside import Inside, all_decisions
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member
 
 ACCOUNTS = "/api/auth/oidc/good/accounts"
@@ -86,15 +86,11 @@ async def test_what_is_handed_over_twice_or_to_nobody_is_refused(
 
 
 async def test_decisions_below_a_ceiling_are_made_again_alike(
-    new_database: NewDatabase,
-    published_template: str,
-    redis_url: str,
-    provider: HostileProvider,
-    tmp_path: Path,
+    service_with: ServiceWith, provider: HostileProvider, tmp_path: Path
 ) -> None:
     log = tmp_path / "decisions.jsonl"
     chosen = variables(provider_settings(provider, "good")) | all_decisions(log)
-    async with inside_published(new_database(published_template), redis_url, **chosen) as service:
+    async with service_with(**chosen) as service:
         await member(service, "reader", "system:file:list")
         lister = await member(service, "lister", "system:role:list")
         both = [{"group": "Both", "roles": ["reader", "lister"]}]
@@ -184,16 +180,12 @@ async def test_a_provider_gives_names_of_254_characters(browser: Browser, name: 
 @pytest.mark.feature("decisions")
 @pytest.mark.parametrize("name", LONG_NAMES, ids=["four-bytes", "two-bytes", "address"])
 async def test_long_names_fit_into_cookies_and_identity_headers(
-    published_database_url: str,
-    redis_url: str,
-    provider: HostileProvider,
-    capfd: pytest.CaptureFixture[str],
-    name: str,
+    service_with: ServiceWith, provider: HostileProvider, capfd: pytest.CaptureFixture[str], name: str
 ) -> None:
     from urllib.parse import unquote  # noqa: PLC0415
 
     chosen = variables(provider_settings(provider, "good")) | {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true"}
-    async with inside_published(published_database_url, redis_url, **chosen) as service:
+    async with service_with(**chosen) as service:
         key, _ = await set_up(service)
         provider.changes = {"preferred_username": name, "name": "\U00020000" * 64, "groups": ["All"]}
         role = await member(service, "orders", "orders:order:read")

@@ -13,8 +13,8 @@ from service.settings import load
 from tests.features.account_links.conftest import MAILING
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 from tests.support.members import Member, member, query, until_row
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
@@ -25,9 +25,8 @@ async def closed(
 ) -> AsyncIterator[Inside]:
     """A service with mail, whose provider allows no password."""
     chosen = MAILING | variables(provider_settings(running_provider, "good", allow_password=False))
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **chosen) as running:
-            yield running
+    async with inside_own(stores, published_template, **chosen) as running:
+        yield running
 
 
 async def hand_over(service: Inside, user_name: str, subject: str) -> None:

@@ -8,8 +8,8 @@ import pytest
 from service.features.embedded.stores import EmbeddedStores
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 from tests.web.driver import Answer
 
 
@@ -20,9 +20,8 @@ async def pages(
     """A service whose sessions are in cookies."""
     chosen = variables(provider_settings(running_provider, "good", allow_password=False))
     chosen |= {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true"}
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **chosen) as running:
-            yield running
+    async with inside_own(stores, published_template, **chosen) as running:
+        yield running
 
 
 @pytest.fixture

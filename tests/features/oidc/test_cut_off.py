@@ -2,42 +2,30 @@
 
 import asyncio
 import os
-import sys
+import tempfile
+from functools import partial
 from pathlib import Path
 
 from tests.features.oidc.conftest import Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.support.inside import Inside
 from tests.support.members import member, query
+from tests.support.running import portcullis
 
-ROOT = Path(__file__).parents[3]
 
-
-async def cut_off(
-    front: Inside, *words: str, provider: HostileProvider | None = None
-) -> tuple[int | None, str]:
+async def cut_off(front: Inside, *words: str, provider: HostileProvider | None = None) -> tuple[int, str]:
     """Run the command, with the provider ``good`` in its settings if there is one."""
     providers = [provider_settings(provider, "good")] if provider else []
-    environ = (
-        os.environ
-        | variables(*providers)
-        | {
-            "PORTCULLIS_CONFIG": "",
-            "DATABASE_URL": front.database_url,
-            "REDIS_URL": front.redis_url,
-            "JWT_SECRET": os.urandom(48).hex(),
-        }
-    )
-    command = [sys.executable, "-m", "service", "directory", "cut-off", *words]
-    run = await asyncio.create_subprocess_exec(
-        *command,
-        cwd=ROOT,
-        env=environ,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    output, _ = await run.communicate()
-    return run.returncode, output.decode()
+    environ = variables(*providers) | {
+        "PORTCULLIS_CONFIG": "",
+        "DATABASE_URL": front.database_url,
+        "REDIS_URL": front.redis_url,
+        "JWT_SECRET": os.urandom(48).hex(),
+    }
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder:
+        run = partial(portcullis, Path(folder), "directory", "cut-off", *words, **environ)
+        done = await asyncio.to_thread(run)
+    return done.status, done.output + done.errors
 
 
 async def test_a_provider_that_the_settings_name_no_more_is_cut_off_where_it_knows_somebody(

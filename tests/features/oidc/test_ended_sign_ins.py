@@ -15,8 +15,8 @@ from tests.features.oidc.test_cut_off import cut_off
 from tests.features.oidc.test_second_factor import linked
 from tests.features.oidc.test_sign_in import log_out
 from tests.features.second_factors.conftest import SETTINGS, Person
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 from tests.web.driver import Answer
 
 DIRECTORY: Final = "/api/directory/good"
@@ -28,9 +28,8 @@ async def place(
     stores: EmbeddedStores, published_template: str, running_provider: HostileProvider
 ) -> AsyncIterator[Inside]:
     chosen = SETTINGS | variables(provider_settings(running_provider, "good"))
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **chosen) as running:
-            yield running
+    async with inside_own(stores, published_template, **chosen) as running:
+        yield running
 
 
 @pytest.fixture

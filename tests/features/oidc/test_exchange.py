@@ -14,20 +14,18 @@ from joserfc.jwk import ECKey, RSAKey
 from tests.features.oidc.conftest import SHORT, Browser, provider_settings, variables
 from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_sign_in import info
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import ServiceWith
 
 
 @pytest.fixture
-def service_with(
-    new_database: NewDatabase, published_template: str, redis_url: str, provider: HostileProvider
-) -> Any:
+def browser_with(service_with: ServiceWith, provider: HostileProvider) -> Any:
     """What runs a service with other members of its provider."""
 
     @asynccontextmanager
     async def running(**changes: Any) -> AsyncIterator[Browser]:
         chosen = variables(provider_settings(provider, "good", **changes)) | SHORT
-        async with inside_published(new_database(published_template), redis_url, **chosen) as service:
+        async with service_with(**chosen) as service:
             yield Browser(service, provider)
 
     return running
@@ -52,7 +50,7 @@ def key_file(folder: Path, content: bytes) -> str:
 
 @pytest.mark.parametrize("kind", ["EC", "RSA"])
 async def test_a_client_with_a_key_proves_itself_by_an_assertion_that_is_new_each_time(
-    service_with: Any, provider: HostileProvider, tmp_path: Path, kind: str
+    browser_with: Any, provider: HostileProvider, tmp_path: Path, kind: str
 ) -> None:
     if kind == "EC":
         private: Any = ec.generate_private_key(ec.SECP256R1())
@@ -61,37 +59,37 @@ async def test_a_client_with_a_key_proves_itself_by_an_assertion_that_is_new_eac
         private = rsa.generate_private_key(65537, 2048)
         provider.client_key = RSAKey.import_key(private.public_key())
     path = key_file(tmp_path, pem(private))
-    async with service_with(client_secret=None, client_key_file=path) as browser:
+    async with browser_with(client_secret=None, client_key_file=path) as browser:
         await browser.sign_in()
         await browser.sign_in()
     assert len(provider.assertions) == 2
 
 
 async def test_a_key_that_the_provider_does_not_know_is_refused_there(
-    service_with: Any, provider: HostileProvider, tmp_path: Path
+    browser_with: Any, provider: HostileProvider, tmp_path: Path
 ) -> None:
     provider.client_key = ECKey.import_key(ec.generate_private_key(ec.SECP256R1()).public_key())
     path = key_file(tmp_path, pem(ec.generate_private_key(ec.SECP256R1())))
-    async with service_with(client_secret=None, client_key_file=path) as browser:
+    async with browser_with(client_secret=None, client_key_file=path) as browser:
         assert await browser.error() == "sign_in_failed"
 
 
 @pytest.mark.parametrize("content", [b"no key", b""])
 async def test_a_file_without_a_key_opens_nothing(
-    service_with: Any, provider: HostileProvider, tmp_path: Path, content: bytes
+    browser_with: Any, provider: HostileProvider, tmp_path: Path, content: bytes
 ) -> None:
     path = key_file(tmp_path, content)
-    async with service_with(client_secret=None, client_key_file=path) as browser:
+    async with browser_with(client_secret=None, client_key_file=path) as browser:
         answer = await browser.back(provider.authorized(await browser.url()))
         assert answer.code == "unavailable"
         assert str(tmp_path).encode() not in answer.body
 
 
 async def test_a_secret_is_sent_in_the_form_where_the_provider_takes_nothing_else(
-    service_with: Any, provider: HostileProvider
+    browser_with: Any, provider: HostileProvider
 ) -> None:
     provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
-    async with service_with() as browser:
+    async with browser_with() as browser:
         await browser.sign_in()
 
 
@@ -187,9 +185,9 @@ async def test_a_group_that_nobody_can_see_ends_the_sign_in(
 
 @pytest.mark.parametrize("listed", ["münchen.example", "xn--mnchen-3ya.example"])
 async def test_a_domain_is_known_by_both_spellings(
-    service_with: Any, provider: HostileProvider, listed: str
+    browser_with: Any, provider: HostileProvider, listed: str
 ) -> None:
-    async with service_with(create="known-domain", domains=[listed]) as browser:
+    async with browser_with(create="known-domain", domains=[listed]) as browser:
         for claimed in ("heron@München.example", "heron@xn--mnchen-3ya.example"):
             provider.subject = claimed
             provider.changes = {"email": claimed, "email_verified": True}

@@ -1,4 +1,4 @@
-"""Without the feature nobody signs in with a provider, and what the settings have closed stays closed."""
+"""Without the feature no user signs in with a provider, and what the settings have closed stays closed."""
 
 import secrets
 

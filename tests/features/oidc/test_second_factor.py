@@ -12,8 +12,8 @@ from tests.features.oidc.hostile import HostileProvider
 from tests.features.oidc.test_cookies import set_cookies
 from tests.features.oidc.test_sign_in import claims_of
 from tests.features.second_factors.conftest import SETTINGS, Person
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 from tests.support.members import query
 from tests.web.driver import Answer
 
@@ -26,9 +26,8 @@ async def pages(
 ) -> AsyncIterator[Inside]:
     chosen = SETTINGS | variables(provider_settings(running_provider, "good"))
     chosen |= {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true"}
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **chosen) as running:
-            yield running
+    async with inside_own(stores, published_template, **chosen) as running:
+        yield running
 
 
 @pytest.fixture

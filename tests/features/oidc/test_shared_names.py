@@ -71,5 +71,5 @@ async def test_the_command_says_that_people_still_sign_in(front: Inside, browser
     await query(front, STORED, True)
     status, output = await cut_off(front, "good", provider=browser.provider)
     assert status == 0, output
-    assert "People still sign in with the provider good" in output
+    assert "People can still sign in with the provider good" in output
     assert await browser.sign_in()

@@ -2,17 +2,14 @@
 
 from service.features.pages.links import facts
 from service.kernel.feature import provided
-from tests.support.databases import NewDatabase
-from tests.support.inside import inside_published
+from tests.support.inside_fixtures import ServiceWith
 
 OFF = {"PORTCULLIS_FEATURES__OFF": "pages"}
 PAGES = ("/", "/docs", "/docs/errors", "/docs/guide", "/docs/assets/errors.css", "/docs/guide/index.html")
 
 
-async def test_pages_are_not_found_and_what_programs_read_stays(
-    new_database: NewDatabase, published_template: str, redis_url: str
-) -> None:
-    async with inside_published(new_database(published_template), redis_url, **OFF) as service:
+async def test_pages_are_not_found_and_what_programs_read_stays(service_with: ServiceWith) -> None:
+    async with service_with(**OFF) as service:
         for path in PAGES:
             answer = await service.as_anonymous("GET", path)
             assert (answer.status, answer.json["type"]) == (404, "/docs/errors#not-found"), path
@@ -25,9 +22,9 @@ async def test_pages_are_not_found_and_what_programs_read_stays(
 
 
 async def test_the_console_and_the_banner_lead_to_the_pages_where_they_are_served(
-    new_database: NewDatabase, published_template: str, redis_url: str
+    service_with: ServiceWith,
 ) -> None:
-    async with inside_published(new_database(published_template), redis_url) as service:
+    async with service_with() as service:
         console = (await service.as_anonymous("GET", "/console")).body.decode()
         assert 'data-api="/docs"' in console
         assert ("data-guide=" in console) is ("guide" in facts())

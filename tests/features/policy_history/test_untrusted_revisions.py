@@ -25,7 +25,7 @@ TOKEN = "mX3-" * 8
 VARIABLES = {"PORTCULLIS_OPLOG__CHAIN_KEY": KEY, "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN}
 REPORT = {"resourceName": "Read", "resourceCode": "report", "method": "GET", "path": "/api/report/{id}"}
 QUESTION = {"method": "GET", "path": "/api/report/7", "permissions": []}
-LINES = "the lines that history keeps of it are not those that were published"
+LINES = "its lines in the history differ from the published lines"
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ async def kept(new_database: NewDatabase, sealed_template: str, redis_url: str) 
         ("UPDATE sys.policy_line SET since = 2 WHERE object = 'GET /api/report/{id}'", None),
         (
             "UPDATE sys.policy_revision SET user_name = 'somebody' WHERE revision = 3",
-            "its seal is not that of its content",
+            "its seal does not match its content",
         ),
         (
             "UPDATE sys.policy_revision SET seals = NULL, sealed_from = NULL WHERE revision = 3",
-            "it has no seal, and each revision since 2 has one",
+            "it has no seal, although every revision since 2 has one",
         ),
     ],
 )
@@ -86,7 +86,7 @@ async def test_a_past_revision_that_was_changed_is_not_explained_compared_or_res
     kept: Kept, statement: str, reason: str | None
 ) -> None:
     service, changed = kept.service, kept.second if reason else kept.first
-    message = f"Revision {changed} is not as it was published: {reason or LINES}"
+    message = f"Revision {changed} differs from its published version: {reason or LINES}"
     explained = QUESTION | {"revision": changed}
     restore = f"/api/policy/revisions/{changed}/restore"
     assert (await service.ask("POST", "/api/policy/explain", explained)).status == 200
@@ -140,7 +140,7 @@ async def test_commands_believe_no_past_revision_that_was_changed_either(kept: K
     compared = await asyncio.to_thread(run, "diff", "3", "4")
     log = await asyncio.to_thread(run, "log")
 
-    message = f"portcullis: Revision 3 is not as it was published: {LINES}\n"
+    message = f"portcullis: Revision 3 differs from its published version: {LINES}\n"
     assert [(ended.status, ended.errors) for ended in (asked, compared)] == [(1, message)] * 2
     lines = log.output.splitlines()
     at = next(place for place, line in enumerate(lines) if "revision 3: " in line)
@@ -158,12 +158,15 @@ def verified(folder: Path, variables: dict[str, str], *arguments: str) -> Ended:
         ("SELECT 1", None),
         (
             "UPDATE sys.policy_revision SET user_name = 'somebody' WHERE revision = 3",
-            "revision 3: its seal is not that of its content",
+            "revision 3: its seal does not match its content",
         ),
-        ("DELETE FROM sys.policy_revision WHERE revision = 3", "revision 3 was removed; 4 was made from it"),
+        (
+            ("DELETE FROM sys.policy_revision WHERE revision = 3"),
+            "revision 3 was removed, but 4 is based on it",
+        ),
         (
             "UPDATE sys.policy_revision SET seals = NULL WHERE revision = 3",
-            "revision 3: it has no seal, and each revision since 2 has one",
+            "revision 3: it has no seal, although every revision since 2 has one",
         ),
         (
             "DELETE FROM sys.policy_line WHERE object = 'GET /api/report/{id}'",
@@ -171,7 +174,7 @@ def verified(folder: Path, variables: dict[str, str], *arguments: str) -> Ended:
         ),
         (
             "UPDATE sys.policy_revision SET cause = 'another' WHERE revision = 1",
-            "revision 1 was changed after 2 was made from it",
+            "revision 1 was changed after 2, which is based on it",
         ),
     ],
 )
@@ -184,7 +187,7 @@ async def test_the_audit_names_each_revision_that_is_not_as_it_was_published(
 
     lines = ended.output.splitlines()
     count = 3 if statement.startswith("DELETE FROM sys.policy_revision") else 4
-    state = "NOT as published" if fault else "as published"
+    state = "CHANGED after publishing" if fault else "unchanged"
     assert lines[0] == f"policy revisions: {count}, {state}, 1 without a seal"
     assert (ended.status, f"  {fault}" in lines) == ((1, True) if fault else (0, False))
 
@@ -224,7 +227,10 @@ async def test_a_forged_revision_is_replaced_counted_and_seen_in_metrics_and_aud
     assert made["cause"].startswith("derived anew: revision 9999 was not published here: it has no seal")
     assert "portcullis_policy_tamperings_total 1" in metrics
     assert any(line.startswith("portcullis_policy_untrusted{") and line.endswith(" 0") for line in metrics)
-    assert "  revision 9999: it has no seal, and each revision since 2 has one" in ended.output.splitlines()
+    assert (
+        "  revision 9999: it has no seal, although every revision since 2 has one"
+        in ended.output.splitlines()
+    )
     # The row is evidence; once it is deleted, the chain is whole, and the trace stays.
     await query(service, "DELETE FROM sys.policy_revision WHERE revision = 9999")
     assert (await asyncio.to_thread(verified, tmp_path, kept.variables)).status == 0
@@ -296,7 +302,7 @@ def test_a_lost_key_is_given_up_by_the_operator_alone(sealed: Sealed, tmp_path: 
     refused = portcullis(tmp_path, "policy", "republish", **keyless)
     unread = portcullis(tmp_path, "policy", "who", "GET", "/api/user/list", **keyless)
     assert (synced.status, refused.status, unread.status) == (1, 1, 1)
-    assert "by a key that is not set here: oplog.chain_key" in unread.errors
+    assert "with a key that is not configured here: set oplog.chain_key" in unread.errors
     assert "must be sealed, by a key that is not set here" in synced.errors
     assert "repeat this with --without-key if no node has a key any more" in refused.errors
 

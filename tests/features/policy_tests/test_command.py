@@ -107,7 +107,7 @@ def test_a_broken_invariant_fails(capsys: pytest.CaptureFixture[str], folder: Pa
 
     assert ran.status == 1
     assert "Coverage and mutants are looked at when all of this holds." in ran.output
-    assert "invariant broken: @login endpoint: GET /api/user/info is open, and not listed" in ran.output
+    assert "invariant broken: @login endpoint: GET /api/user/info is open, but not listed" in ran.output
 
 
 def test_lines_that_no_case_depends_on_fail_the_coverage(

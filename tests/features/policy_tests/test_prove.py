@@ -143,7 +143,7 @@ def test_what_needs_no_code_is_told_in_words(prove: Prove) -> None:
     assert "Without a login: passes." in prove("POST", "/api/auth/login").out
     assert "there is no installation in" in prove("GET", "/nowhere").source
     assert prove("GET", "/nowhere").out == (
-        "GET /nowhere\n  No route of this service serves it: nobody passes.\n"
+        "GET /nowhere\n  No route of this service serves it, so no one is allowed.\n"
     )
 
 
@@ -206,7 +206,7 @@ def test_a_wildcard_that_a_new_binding_lets_through_is_found(prove: Prove, tmp_p
     [
         ([], "name a request by METHOD and PATH, or two policies"),
         (["GET"], "name a request by METHOD and PATH, or two policies"),
-        (["GET", "/a//b"], "The path holds an empty"),
+        (["GET", "/a//b"], "The path contains an empty"),
         (["GET", "/a", "--equivalent", "shipped", "shipped"], "name a request or two policies, not both"),
         (["GET", "/a", "--policy", "nowhere"], "'nowhere' is no policy"),
     ],

@@ -136,7 +136,7 @@ def test_a_decision_table_that_nobody_reads_is_refused(folder: Path) -> None:
 def test_a_line_that_opens_what_stays_closed_is_refused(folder: Path, name: str, code: str) -> None:
     with (folder / "accounts.csv").open("a") as lines:
         lines.write(f"p, account, {name}, {code}\n")
-    with pytest.raises(PolicyError, match=f"'{name}' stays closed to everybody: there is no such line"):
+    with pytest.raises(PolicyError, match=f"'{name}' is always closed, so no line can open it"):
         read_shipped(MODEL, folder)
 
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.features.reviews.test_reviews import DECIDES, close, decide, execute, items, start, started
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import Member, member, query
 
 CODE = "system:file:list"
@@ -152,11 +152,9 @@ async def test_every_campaign_ends_with_all_decided_and_nobody_decides_what_they
 
 
 @pytest.mark.extended
-async def test_many_campaigns_end_with_all_decided(
-    new_database: NewDatabase, published_template: str, redis_url: str
-) -> None:
+async def test_many_campaigns_end_with_all_decided(service_with: ServiceWith) -> None:
     unbounded = {"PORTCULLIS_THROTTLE__LOGIN_ADDRESS": "100000"}
-    async with inside_published(new_database(published_template), redis_url, **unbounded) as house:
+    async with service_with(**unbounded) as house:
         await _campaigns(house, 100)
 
 

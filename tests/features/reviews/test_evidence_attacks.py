@@ -65,14 +65,14 @@ def test_a_removed_file_a_second_one_of_a_name_and_a_foreign_one_are_noticed() -
 
     assert faults(zipped({name: file for name, file in files.items() if name != LOG}))
     without_page = {name: file for name, file in files.items() if name != "index.html"}
-    assert faults(sealed(without_page)) == ["index.html is not as it was made"]
+    assert faults(sealed(without_page)) == ["index.html was changed after it was created"]
     twice = io.BytesIO(good)
     with warnings.catch_warnings(), zipfile.ZipFile(twice, "a") as opened:
         warnings.simplefilter("ignore")
         opened.writestr(zipfile.ZipInfo("index.html"), b"other")
     assert faults(twice.getvalue())
     for name in ("../../evil.html", "/etc/evil", "more.csv"):
-        assert faults(sealed(files | {name: b"x"})) == [f"{name} is not as it was made"]
+        assert faults(sealed(files | {name: b"x"})) == [f"{name} was changed after it was created"]
 
 
 def test_an_archive_without_the_seal_of_the_key_is_a_fault_unless_it_is_allowed() -> None:
@@ -128,7 +128,7 @@ def test_numbers_that_no_entry_has_are_a_fault(number: int) -> None:
     link = Link(number, "", "", "[]", True)
     data = MAKER.archive(EMPTY, [Segment("operation_log", date(2026, 1, 1), "", [link])])
 
-    assert any("not as it was written" in fault for fault in faults(data))
+    assert any("was changed after it was written" in fault for fault in faults(data))
 
 
 def test_an_encrypted_archive_is_a_fault() -> None:

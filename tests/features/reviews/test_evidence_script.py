@@ -48,7 +48,7 @@ async def test_the_script_finds_what_the_program_finds(house: Inside, tmp_path: 
 
     assert status == 0, printed
     assert "by the head with number" in printed
-    assert printed.endswith("is as it was made\n")
+    assert printed.endswith("is unchanged\n")
     assert files[SCRIPT] == FILE.read_bytes()
     assert b"How to verify it" in files[PAGE]
     assert b"def of_closing" in files[PAGE]
@@ -56,7 +56,7 @@ async def test_the_script_finds_what_the_program_finds(house: Inside, tmp_path: 
         archive.write_bytes(changed)
         status, printed = await ran(archive, "--heads", kept)
         assert verify(changed, [Chain()], heads).faults, what
-        assert (status, "NOT as it was made" in printed) == (1, True), (what, printed)
+        assert (status, "was CHANGED after it was created" in printed) == (1, True), (what, printed)
 
 
 async def test_the_script_needs_the_heads_that_were_kept_and_the_right_key(

@@ -6,7 +6,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.__main__ import main
 from service.administration.jobs import all_jobs
 from service.authz.engine.rules import REVIEW, Rule
 from service.features.operations.checks import checks_for
@@ -96,19 +95,3 @@ def test_its_job_and_its_checks_are_absent() -> None:
         assert ("review-ends" in {job.name for job in all_jobs(chosen)}) is present
         checks = {each.name for each in checks_for(chosen.features.off)}
         assert [name in checks for name in ("reviews", "unused-rights")] == [present, present]
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("policy", "unused"),
-        ("policy", "changes", "--since", "1"),
-        ("evidence", "review", "1", "--output", "review.zip"),
-    ],
-)
-def test_its_commands_say_that_it_is_off(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("PORTCULLIS_FEATURES__OFF", "reviews")
-    assert main([*command]) == 1
-    assert "The feature reviews is off" in capsys.readouterr().err

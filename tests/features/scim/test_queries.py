@@ -9,8 +9,8 @@ import pytest
 from service.features.embedded.stores import EmbeddedStores
 from tests.features.scim.scim_client import GROUP, USER, ScimClient, scim_client
 from tests.support.cases import with_each
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 
 PUBLIC: Final = "https://portcullis.example"
 SEARCH: Final = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
@@ -158,9 +158,8 @@ async def test_a_search_at_the_root_finds_users_and_groups_page_by_page(entra: S
 async def public(stores: EmbeddedStores, published_template: str) -> AsyncIterator[ScimClient]:
     """A client of a service that knows its address."""
     variables = {"PORTCULLIS_SERVER__PUBLIC_URL": PUBLIC}
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **variables) as running:
-            yield await scim_client(running)
+    async with inside_own(stores, published_template, **variables) as running:
+        yield await scim_client(running)
 
 
 async def test_addresses_are_absolute_where_the_service_knows_its_own(public: ScimClient) -> None:

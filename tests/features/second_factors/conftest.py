@@ -12,8 +12,8 @@ import pytest
 from service.features.embedded.stores import EmbeddedStores
 from service.features.second_factors import totp
 from tests.support.authenticator import Passkey
-from tests.support.databases import database, session_store
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import inside_own
 from tests.web.driver import Answer
 
 ORIGIN: Final = "https://id.example.com"
@@ -124,9 +124,8 @@ async def public(site: Inside, target: str, body: Mapping[str, Any] | None = Non
 @pytest.fixture(scope="module")
 async def site(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Inside]:
     """The service of a file; each test has a person of its own."""
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **SETTINGS) as running:
-            yield running
+    async with inside_own(stores, published_template, **SETTINGS) as running:
+        yield running
 
 
 @pytest.fixture

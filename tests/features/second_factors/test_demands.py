@@ -12,6 +12,7 @@ from tests.features.second_factors.conftest import ORIGIN, PASSWORD, SETTINGS, P
 from tests.support.authenticator import Passkey
 from tests.support.databases import database, session_store
 from tests.support.inside import Inside, inside_published
+from tests.support.inside_fixtures import inside_own
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.without import is_served
 
@@ -33,9 +34,8 @@ async def administrators(
 @pytest.fixture
 async def everybody(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Inside]:
     """The same, where everybody needs two factors."""
-    with database(stores, published_template) as url, session_store(stores) as redis_url:
-        async with inside_published(url, redis_url, **SETTINGS, **{LEVEL: "everybody"}) as running:
-            yield running
+    async with inside_own(stores, published_template, **SETTINGS, **{LEVEL: "everybody"}) as running:
+        yield running
 
 
 async def admin(site: Inside) -> Person:

@@ -13,8 +13,8 @@ from service.keyspace import SessionStore
 from service.keyspace.values import Opening
 from service.records.database.transactions import Database
 from tests.features.second_factors.conftest import PASSWORD, SETTINGS, Person, public
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
 from tests.web.driver import Answer
@@ -321,14 +321,12 @@ async def test_the_login_log_tells_of_both_steps(person: Person) -> None:
     ]
 
 
-async def test_cookies_are_set_by_the_second_step_alone(
-    new_database: NewDatabase, published_template: str, redis_url: str
-) -> None:
+async def test_cookies_are_set_by_the_second_step_alone(service_with: ServiceWith) -> None:
     variables = SETTINGS | {
         "PORTCULLIS_AUTH__IS_READ_COOKIE": "true",
         "PORTCULLIS_AUTH__COOKIE_SECURE": "false",
     }
-    async with inside_published(new_database(published_template), redis_url, **variables) as site:
+    async with service_with(**variables) as site:
         person = Person(site, 1, ADMINISTRATOR, site.token or "")
         await person.enrol_app()
         refused = await person.first_step(ADMINISTRATOR_PASSWORD)

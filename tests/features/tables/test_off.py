@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from service.__main__ import main
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import Rule
 from service.authz.publishing.shipped import read_shipped
@@ -16,7 +15,8 @@ from service.laboratory.analysis.answers import RequestsTo, Templates
 from service.server.prepare import check, publish_policy
 from service.settings import load
 from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside_published
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import ids_of
 from tests.support.running import portcullis
 
@@ -25,8 +25,8 @@ NOUNS = ("user", "role")
 
 
 @pytest.fixture
-async def without(published_database_url: str, redis_url: str) -> AsyncIterator[Inside]:
-    async with inside_published(published_database_url, redis_url, **OFF) as service:
+async def without(service_with: ServiceWith) -> AsyncIterator[Inside]:
+    async with service_with(**OFF) as service:
         yield service
 
 
@@ -135,11 +135,3 @@ def test_a_new_installation_has_no_finding(
     linted = portcullis(tmp_path, "policy", "lint", **variables)
     assert (linted.status, linted.errors) == (0, ""), linted.output
     assert "0 findings in files and database" in linted.output
-
-
-def test_the_command_says_that_it_is_off(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PORTCULLIS_FEATURES__OFF", "tables")
-    assert main(["resource", "import", "openapi.yaml", "--service", "orders"]) == 1
-    assert "The feature tables is off" in capsys.readouterr().err

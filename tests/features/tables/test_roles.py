@@ -202,7 +202,7 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> Non
         ("clerk,Cl\0rk,,true,\r\n", [(1, "roleName", "must not hold U+0000, which can't be seen")]),
         (
             "a,A,,true,\r\n\r\nb,B,,true,\r\na,C,,true,\r\n",
-            [(4, "roleCode", "Row 1 is for the same record")],
+            [(4, "roleCode", "Row 1 has the same record")],
         ),
     ],
 )

@@ -17,8 +17,8 @@ from service.features.tables.api_tables import ImportedUser
 from service.kernel.fields import camel
 from service.records import role_rights
 from tests.features.tables.tables import faults, send
-from tests.support.databases import NewDatabase
-from tests.support.inside import Inside, inside, inside_published
+from tests.support.inside import Inside, inside
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
@@ -102,10 +102,10 @@ class Round:
 
 
 @pytest.fixture
-def there_and_back(new_database: NewDatabase, published_template: str, redis_url: str) -> Iterator[Round]:
+def there_and_back(service_with: ServiceWith) -> Iterator[Round]:
     """Runs its own loop: Hypothesis calls tests that are no coroutines."""
     with asyncio.Runner() as runner:
-        running = inside_published(new_database(published_template), redis_url)
+        running = service_with()
         yield Round(runner, runner.run(running.__aenter__()))
         runner.run(running.__aexit__(None, None, None))
 

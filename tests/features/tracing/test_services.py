@@ -23,6 +23,7 @@ from tests.support.cases import with_each
 from tests.support.collector import Collector, collecting, named
 from tests.support.databases import NewDatabase
 from tests.support.inside import all_decisions, inside_published
+from tests.support.inside_fixtures import ServiceWith
 from tests.support.running import running
 
 END = b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
@@ -58,7 +59,7 @@ async def test_without_the_database_the_transaction_has_the_error_and_the_reques
 
 
 async def test_the_decision_log_and_problems_name_the_trace(
-    published_database_url: str, redis_url: str, collector: Collector, tmp_path: Path
+    service_with: ServiceWith, collector: Collector, tmp_path: Path
 ) -> None:
     path = tmp_path / "decisions.jsonl"
     variables = {
@@ -66,7 +67,7 @@ async def test_the_decision_log_and_problems_name_the_trace(
         "PORTCULLIS_TRACING__RATIO": "0",
         **all_decisions(path),
     }
-    async with inside_published(published_database_url, redis_url, **variables) as service:
+    async with service_with(**variables) as service:
         refused = await service.ask("GET", "/api/user/x", None, ("X-Request-Id", "logged-1"))
     events = [json.loads(line) for line in path.read_text().splitlines()]
     (event,) = [entry for entry in events if entry["request_id"] == "logged-1"]
@@ -75,7 +76,7 @@ async def test_the_decision_log_and_problems_name_the_trace(
 
 
 async def test_without_the_collector_requests_go_on_and_its_spans_are_counted_as_dropped(
-    new_database: NewDatabase, published_template: str, redis_url: str
+    service_with: ServiceWith,
 ) -> None:
     variables = {
         "PORTCULLIS_TRACING__ENDPOINT": "http://127.0.0.1:9",
@@ -83,7 +84,7 @@ async def test_without_the_collector_requests_go_on_and_its_spans_are_counted_as
         "PORTCULLIS_TRACING__TIMEOUT": "1",
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
     }
-    async with inside_published(new_database(published_template), redis_url, **variables) as service:
+    async with service_with(**variables) as service:
         dropped = 0.0
         while not dropped:
             assert (await service.ask("GET", "/api/user/info")).status == 200

@@ -1,6 +1,6 @@
 // @ts-check
 /** Asks for a role: by its code, or after a refusal, which names role and decision. */
-import { definition, h, link } from "../../core/dom.js";
+import { card, definition, h, link } from "../../core/dom.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { tell } from "../../parts/dialog.js";
 import { form } from "../../parts/form.js";
@@ -9,13 +9,16 @@ import { agreed } from "../../parts/preview.js";
 import { roleCodes } from "../../parts/suggestions.js";
 import { coming } from "../../parts/time.js";
 import { approvers } from "./acts.js";
+import { facts, requestableRole } from "./catalogue.js";
 import { REQUESTS as T } from "./strings.js";
 
 const HOUR = 3600;
+const DAY = 24 * HOUR;
 
 /** @param {import("../../core/page.js").Page} page */
 export async function show(page) {
   const { roleCode, decisionId } = Object.fromEntries(page.query);
+  const role = await requestableRole(page, roleCode);
   page.crumbs([PATH, T.title]);
   page.title(roleCode ? T.askRole(roleCode) : T.ask);
   const made = form({
@@ -35,6 +38,7 @@ export async function show(page) {
         name: "reason",
         label: T.reason,
         type: "textarea",
+        required: role?.reasonRequired,
         help: T.reasonHelp,
         most: 500,
       },
@@ -43,7 +47,8 @@ export async function show(page) {
         name: "duration",
         label: T.amount,
         type: "custom",
-        control: lasting("duration", HOUR),
+        help: role ? T.atMost(role.maxDuration) : undefined,
+        control: lasting("duration", role ? Math.min(role.maxDuration, DAY) : HOUR),
         only: ({ lasts }) => lasts === "duration",
       },
       { name: "until", label: T.end, type: "datetime", only: ({ lasts }) => lasts === "until" },
@@ -67,7 +72,11 @@ export async function show(page) {
       page.go(`${PATH}/${data.id}`);
     },
   });
-  page.put(h("p", null, T.askText), made);
+  page.put(
+    h("p", null, T.askText),
+    role && card(role.roleName, role.description && h("p", null, role.description), facts(role)),
+    made,
+  );
 }
 
 /** @param {import("../../core/page.js").Page} page @param {string} decisionId */

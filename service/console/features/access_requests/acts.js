@@ -91,8 +91,9 @@ function approve(page, { id, roleCode: role, userName }) {
       title,
       confirm: T.preview,
       extra: [REASON, { name: "until", label: T.earlier, type: "datetime", help: T.earlierHelp }],
-      act: (values) =>
+      act: (values, { box }) =>
         agreed({
+          box,
           title: T.approveSure(role, userName),
           more: (decided) => h("p", null, outlook(decided)),
           confirm: T.approve,

@@ -1,8 +1,15 @@
 // @ts-check
 /** Requests for roles: the list, one request, and asking. */
 
-/** @type {import("../../types/view").View[]} */
+/** @type {(import("../../types/view").View | import("../../types/view").Part)[]} */
 export const VIEWS = [
+  { within: "/", load: () => import("./home.js"), operation: "GET /api/access-request/list" },
+  {
+    pattern: "/access-requests/roles",
+    load: () => import("./catalogue.js"),
+    operation: "GET /api/access-request/role/list",
+    entry: { after: "/access-requests", text: "Ask for access", icon: "plus" },
+  },
   {
     pattern: "/access-requests",
     load: () => import("./access-requests.js"),

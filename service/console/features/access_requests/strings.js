@@ -45,6 +45,33 @@ export const REQUESTS = {
   until: (/** @type {string} */ time) => `until ${time}`,
   duration,
 
+  own: "Your requests",
+  allOwn: (/** @type {number} */ n) => `All ${n.toLocaleString()} of your requests`,
+  allWaiting: (/** @type {number} */ n) => `All ${n.toLocaleString()} requests that wait for you`,
+  asks: (/** @type {string} */ user, /** @type {string} */ role) => `${user} asks for ${role}`,
+  took: (/** @type {string} */ user, /** @type {string} */ role) => `${user} took ${role} in an emergency`,
+  catalogue: "Ask for access",
+  allRoles: (/** @type {number} */ n) => (n === 1 ? "Details" : `All ${n.toLocaleString()} roles`),
+  askFor: (/** @type {string} */ role) => `Ask for access: ${role}`,
+  noRoles: "No role can be requested by you. Ask an administrator.",
+  noRoleFits: "No role fits.",
+  searchRoles: "Search in names and what they open",
+  youHaveIt: "You have it",
+  opensRole: "Opens",
+  opensNothing: "Nothing at the moment",
+  titles: (/** @type {readonly string[]} */ titles, /** @type {number} */ all) =>
+    `${titles.join(", ")}${all > titles.length ? ` and ${all - titles.length} more` : ""}`,
+  longest: "At most",
+  atMost: (/** @type {number} */ seconds) => `At most ${duration(seconds)}.`,
+  approvedBy: "Approved by",
+  closedBy: "Closed by",
+  names: (/** @type {readonly string[]} */ names, /** @type {number} */ needed) =>
+    needed >= names.length
+      ? names.join(" and ")
+      : needed === 1
+        ? names.join(" or ")
+        : `${needed} of ${names.join(", ")}`,
+  holdersOf: (/** @type {number} */ n) => (n === 1 ? "a holder of" : `${n} holders of`),
   ask: "Ask for a role",
   askRole: (/** @type {string} */ role) => `Ask for the role ${role}`,
   askText: "You get the role for the time you choose, once it is approved. Then it expires.",

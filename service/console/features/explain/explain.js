@@ -15,6 +15,7 @@ import {
   showing,
 } from "../../parts/policy.js";
 import { remember } from "../../parts/remembered.js";
+import { repairs, verdict } from "./repair.js";
 import { accessPath, layersOf } from "../../pictures/access.js";
 import { OWN, serviceOptions } from "../../parts/resources.js";
 import { codes } from "../../parts/suggestions.js";
@@ -52,13 +53,33 @@ export async function show(page) {
   const asked = ["decisionId", "path", "grant", "permission", "object"].some((name) => query.get(name));
   page.title(T.tab.explain);
   const shown = question(page, await serviceOptions(page));
+  if (!asked) return page.put(h("p", null, T.explainText), card("", shown));
+  remember("explained"); // one of the first steps
   const answer = h("div", { "aria-live": "polite" });
-  page.put(h("p", null, T.explainText), card("", shown), answer);
-  if (asked) remember("explained"); // one of the first steps
-  if (asked)
-    answering(page, shown, answer, async () =>
-      path(page, (await page.call("POST", "/api/policy/explain", { body: bodyOf(query) })).data),
-    );
+  const whose = ["decisionId", "userName", "roleCode", "permissions"].some((name) => query.has(name));
+  const folded = h(
+    "details",
+    { class: "asked", open: !whose },
+    h("summary", null, T.question(inOneLine(query))),
+    card("", shown),
+  );
+  page.put(folded, answer);
+  answering(page, shown, answer, async () => {
+    try {
+      const { data } = await page.call("POST", "/api/policy/explain", { body: bodyOf(query) });
+      return await path(page, data);
+    } catch (problem) {
+      folded.open = true; // what is wrong is said at the fields
+      throw problem;
+    }
+  });
+}
+
+/** Return the question of an address in one line. @param {URLSearchParams} query */
+function inOneLine(query) {
+  return NAMES.map((name) => query.get(name)?.trim())
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /** Return the question of an address. @param {URLSearchParams} query */
@@ -175,12 +196,17 @@ function question(page, services) {
 }
 
 /** @param {Page} page @param {Explained} explained */
-function path(page, explained) {
+async function path(page, explained) {
   const { query } = page;
   const layers = layersOf(explained);
   const refused = explained.resource && !explained.resource.allowed && explained.endpoint;
   const service = explained.refusal?.service ?? query.get("service") ?? OWN;
   const allowed = explained.allowed && !explained.keptOut;
+  const asked = {
+    userName: query.get("userName") ?? explained.refusal?.userName,
+    roleCode: query.get("roleCode"),
+    request: requested(query, explained),
+  };
   return h(
     "section",
     { class: "card explained", "aria-label": T.answer },
@@ -189,8 +215,10 @@ function path(page, explained) {
       null,
       badge(allowed ? T.allowed : T.denied, allowed ? "good" : "bad"),
       " ",
-      h("span", null, `${T.revision} ${explained.revision}`),
+      h("span", null, verdict(explained, asked)),
     ),
+    !allowed && (await repairs(page, explained, asked, query.get("decisionId"))),
+    allowed && h("p", { class: "help" }, `${T.revision} ${explained.revision}`),
     explained.refusal && refusalOf(page, explained.refusal),
     explained.decisionMatches !== null &&
       !(explained.refusal && explained.decisionMatches) &&
@@ -200,11 +228,7 @@ function path(page, explained) {
         explained.decisionMatches ? T.matches : explained.refusal ? T.heldOthers : T.matchesNot,
       ),
     explained.keptOut && h("p", { class: "note bad" }, T.keptOut),
-    accessPath(
-      explained,
-      { user: query.get("userName") ?? explained.refusal?.userName, role: query.get("roleCode") },
-      requested(query, explained),
-    ),
+    accessPath(explained, { user: asked.userName, role: asked.roleCode }, asked.request),
     explained.public && h("p", { class: "note" }, T.public),
     h(
       "ol",

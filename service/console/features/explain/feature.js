@@ -1,8 +1,13 @@
 // @ts-check
 /** Questions to the policy: who may what, why, and what if. */
 
-/** @type {import("../../types/view").View[]} */
+/** @type {(import("../../types/view").View | import("../../types/view").Part)[]} */
 export const VIEWS = [
+  {
+    within: "/logs/operations/{id}",
+    load: () => import("./refusal.js"),
+    operation: "POST /api/policy/explain",
+  },
   {
     pattern: "/resources/coverage",
     load: () => import("./coverage.js"),

@@ -13,5 +13,9 @@ export const VIEWS = [
     load: () => import("./revision.js"),
     operation: "GET /api/policy/revisions/{revision}",
   },
-  { pattern: "/policy/compare", load: () => import("./compare.js"), operation: "GET /api/policy/diff" },
+  {
+    pattern: "/policy/compare",
+    load: () => import("../../views/changes.js"),
+    operation: "GET /api/policy/diff",
+  },
 ];

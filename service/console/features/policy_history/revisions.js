@@ -23,11 +23,11 @@ export async function show(page) {
   page.title(
     T.tab.revisions,
     page.may("GET /api/policy") && linkButton("/policy", T.tab.model),
+    page.may("GET /api/policy/changes") && linkButton("/changes?since=sign-off", SIGN_OFFS.since),
     compares && compare,
   );
   page.put(
     h("p", null, T.revisionsText),
-    compares && since(page),
     card(HISTORY.title, h("p", null, HISTORY.text), history(page)),
     listing(page, {
       caption: T.revisionsCaption,
@@ -68,21 +68,6 @@ export async function show(page) {
         return data;
       },
     }),
-  );
-}
-
-/** Return the ways to what has changed since a while ago. @param {import("../../core/page.js").Page} page */
-function since(page) {
-  return h(
-    "nav",
-    { class: "actions", "aria-label": T.since },
-    h("span", null, `${T.since}:`),
-    T.sinces.map(([days, text]) => {
-      const then = new Date(Date.now() - days * 86_400_000).toISOString();
-      return linkButton(`/policy/compare?${new URLSearchParams({ since: then })}`, text);
-    }),
-    linkButton("/policy/compare", T.sinceOther),
-    page.may("GET /api/policy/changes") && linkButton("/policy/changes", SIGN_OFFS.since),
   );
 }
 

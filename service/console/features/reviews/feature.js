@@ -1,8 +1,9 @@
 // @ts-check
 /** Reviews of who keeps a role, rights that nobody uses, and what has changed since a sign-off. */
 
-/** @type {import("../../types/view").View[]} */
+/** @type {(import("../../types/view").View | import("../../types/view").Part)[]} */
 export const VIEWS = [
+  { within: "/", load: () => import("./home.js"), operation: "GET /api/review/list" },
   {
     pattern: "/reviews",
     load: () => import("./reviews.js"),
@@ -44,10 +45,5 @@ export const VIEWS = [
     load: () => import("./unused.js"),
     operation: "GET /api/policy/unused",
     entry: { after: "/policy/revisions", text: "Unused rights", icon: "minus" },
-  },
-  {
-    pattern: "/policy/changes",
-    load: () => import("./changes.js"),
-    operation: "GET /api/policy/changes",
   },
 ];

@@ -34,8 +34,11 @@ const seen = /** @type {Set<number>} */ (new Set());
 const out = /** @type {Set<number>} */ (new Set());
 const opened = /** @type {Set<string>} */ (new Set());
 
-/** Return the items that wait for the caller, in groups. @param {Page} page @param {Review} review */
-export async function groups(page, review) {
+/**
+ * Return the items that wait for the caller, in groups.
+ * @param {Page} page @param {Review} review @param {{brief?: boolean}} [options] `brief`: without the explanation.
+ */
+export async function groups(page, review, { brief = false } = {}) {
   if (review.state !== "open") return empty(T.over);
   if (!queue.reviews(review)) return empty(T.notReviewer);
   const { items, left } = await undecided(page, review);
@@ -44,7 +47,7 @@ export async function groups(page, review) {
     ...Map.groupBy(items, ({ roleCode, ground, finding }) => `${roleCode} ${ground} ${finding}`),
   ];
   return [
-    h("p", null, T.mineText),
+    !brief && h("p", null, T.mineText),
     grouped.map(([name, alike]) =>
       group(page, review, {
         name: `${review.id} ${name}`,
@@ -160,8 +163,11 @@ function row(page, review, item, { update, watching, alone }) {
       "div",
       null,
       h("strong", null, item.userName),
-      h("small", null, `${T.why}: ${item.reason ?? T.noReason} (${source})`),
-      h("small", null, `${T.window}: ${windowOf(item)} · ${T.lastUsed}: ${lastUsed(item)}`),
+      h(
+        "small",
+        null,
+        `${item.reason ?? T.noReason} (${source}) · ${windowOf(item)} · ${T.lastUsed}: ${lastUsed(item)}`,
+      ),
     ),
     acts,
   );

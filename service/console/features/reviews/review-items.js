@@ -8,7 +8,6 @@ import { REVIEWS as T } from "./strings.js";
 import { ask, dialog, tell } from "../../parts/dialog.js";
 import { codes } from "../../parts/policy.js";
 import { agreed, attempt } from "../../parts/preview.js";
-import { trouble } from "../../parts/trouble.js";
 import { time, timeText } from "../../parts/time.js";
 
 /** @typedef {import("../../core/page.js").Page} Page */
@@ -159,20 +158,18 @@ export function groupVerdicts(act, proposal) {
 }
 
 /**
- * Ask for the reason, and decide about items of one role, one request for each. What is refused is shown by user.
+ * Ask for the reason, and decide about items of one role: about all of them or none. A refusal names the users.
  * @param {Page} page @param {Review} review @param {ReviewItem[]} items @param {Verdict} verdict
  */
 export function decide(page, review, items, verdict) {
   const [{ roleCode }] = items;
   const word = T.verdicts[verdict];
+  const danger = verdict === "revoke";
   const title =
     items.length === 1
       ? T.decisionTitle(word, roleCode, items[0].userName)
       : T.decisionsTitle(word, roleCode, items.length);
   return attempt(title, async () => {
-    const left = [...items];
-    /** @type {[ReviewItem, Problem][]} */ const refused = [];
-    const status = h("p", { role: "status" });
     const made = await ask({
       title,
       text: h(
@@ -180,10 +177,9 @@ export function decide(page, review, items, verdict) {
         { class: "body" },
         h("p", null, review.apply === "at_once" ? T.atOnce[verdict] : T.atEnd),
         items.length > 1 && h("p", null, items.map(({ userName }) => userName).join(", ")),
-        status,
       ),
       confirm: word,
-      danger: verdict === "revoke",
+      danger,
       extra: [
         ...(verdict === "shorten"
           ? [{ name: "until", label: T.until, type: "datetime", required: true, help: T.untilHelp }]
@@ -197,51 +193,40 @@ export function decide(page, review, items, verdict) {
           attributes: { maxlength: 500, rows: "2" },
         },
       ],
-      act: async (values) => {
-        const body = /** @type {import("../../types/api").ItemDecisionBody} */ ({
-          decision: verdict,
-          ...values,
-        });
-        const write = (/** @type {ReviewItem} */ { id }, /** @type {boolean} */ dryRun) =>
-          page.call("POST", "/api/review/{id}/item/{itemId}/decision", {
-            path: { id: review.id, itemId: id },
-            body,
-            dryRun,
-          });
-        if (items.length === 1) {
-          if (review.apply === "at_end" || verdict === "keep") await write(items[0], false);
-          else
-            await agreed({
-              title,
-              confirm: word,
-              danger: verdict === "revoke",
-              write: (dryRun) => write(items[0], dryRun),
-            });
-          left.shift();
-        }
-        for (; left.length > 0; left.shift()) {
-          status.textContent = T.doing(items.length - left.length, items.length);
-          try {
-            await write(left[0], false);
-          } catch (problem) {
-            // What is wrong with the values is wrong for all; others are refused for themselves.
-            if (!(problem instanceof Problem) || ![403, 404, 409].includes(problem.status)) throw problem;
-            refused.push([left[0], problem]);
-          }
-        }
+      act: async (values, { box }) => {
+        const write = (/** @type {boolean} */ dryRun) =>
+          decided(page, review, items, { decision: verdict, ...values }, dryRun);
+        if (review.apply === "at_end" || verdict === "keep") await write(false);
+        else await agreed({ box, title, confirm: word, danger, write });
       },
     });
-    const decided = items.length - left.length - refused.length;
-    if (!made && left.length === items.length) return;
-    if (decided > 0) tell(T.done(word, decided));
+    if (!made) return;
+    tell(T.done(word, items.length));
     queue.read().catch(() => {}); // the list of them says what is wrong
     await page.reload();
-    if (refused.length > 0)
-      dialog(
-        T.refused(refused.length),
-        refused.map(([{ userName }, problem]) =>
-          h("section", null, h("h3", null, userName), trouble(problem)),
-        ),
-      );
   });
+}
+
+/**
+ * Send a decision about items, or its dry run. What is refused of some of them is said of their users.
+ * @param {Page} page @param {Review} review @param {ReviewItem[]} items @param {any} body @param {boolean} dryRun
+ */
+async function decided(page, { id }, items, body, dryRun) {
+  if (items.length === 1) {
+    const path = { id, itemId: items[0].id };
+    return page.call("POST", "/api/review/{id}/item/{itemId}/decision", { path, body, dryRun });
+  }
+  try {
+    return await page.call("POST", "/api/review/{id}/decision", {
+      path: { id },
+      body: { ...body, itemIds: items.map((item) => item.id) },
+      dryRun,
+    });
+  } catch (problem) {
+    if (!(problem instanceof Problem) || !problem.violations.some(({ row }) => row)) throw problem;
+    const errors = problem.violations.map(({ row, field, message }) =>
+      row ? { field: items[row - 1].userName, message } : { field, message },
+    );
+    throw new Problem(problem.status, { ...problem.document, errors });
+  }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** The texts of reviews, of unused rights and of changes, in English. Functions take what varies. */
+/** The texts of reviews, and of unused rights, in English. Functions take what varies. */
 import { count } from "../../strings/words.js";
 
 const people = (/** @type {number} */ n) => count(n, "person", "people");
@@ -99,6 +99,8 @@ export const REVIEWS = {
   waitingOne: "1 assignment waits for your decision.",
   nothingWaits: "Nothing waits for your decision.",
   decideNow: "Decide",
+  decideAll: (/** @type {number} */ n) => `Decide about ${assignments(n)}`,
+  endsAt: "Ends",
   findingsOf: (/** @type {number} */ n) =>
     `${count(n, "item is a finding", "items are findings")}: deal with ${n === 1 ? "it" : "them"} by hand.`,
   showFindings: "Show the findings",
@@ -196,7 +198,6 @@ export const REVIEWS = {
   inGroup: (/** @type {string} */ user) => `Decide about ${user} with the group`,
   seen: (/** @type {number} */ seen, /** @type {number} */ all, /** @type {number} */ out) =>
     `${seen.toLocaleString()} of ${all.toLocaleString()} opened${out ? `, ${out.toLocaleString()} excluded` : ""}`,
-  seenOne: "Opened",
   lookFirst: "Open the list first, and check each item.",
   acts: (/** @type {string} */ verdict, /** @type {number} */ n) =>
     n ? `${verdict} ${n.toLocaleString()}` : verdict,
@@ -223,11 +224,8 @@ export const REVIEWS = {
     "Must be before the current end, since a review cannot extend an assignment. If decisions are " +
     "applied when the review closes, it must be after the deadline.",
   confirm: "Preview",
-  doing: (/** @type {number} */ done, /** @type {number} */ all) =>
-    `${done.toLocaleString()} of ${all.toLocaleString()} decided`,
   done: (/** @type {string} */ verdict, /** @type {number} */ n) =>
     `Decided about ${assignments(n)}: ${verdict.toLowerCase()}.`,
-  refused: (/** @type {number} */ n) => `Not decided: ${assignments(n)}`,
 };
 
 export const UNUSED = {
@@ -284,39 +282,5 @@ export const UNUSED = {
   adds: "Permissions that replace a wildcard",
   save: "Save the smaller role",
   saved: (/** @type {string} */ role) => `The unused permissions were removed from the role ${role}.`,
-  more: "Show more",
-};
-
-export const CHANGES = {
-  title: "What has changed",
-  text: "Changes of policy lines, authentication demands, role permissions and assignments.",
-  since: "Since revision",
-  sinceHelp: "Empty: since your last sign-off.",
-  noSignOff: "You have not signed off a revision yet. Enter one here, or sign one off on its page.",
-  show: "Show",
-  span: (/** @type {number} */ from, /** @type {number} */ to) => `From revision ${from} to ${to}`,
-  signedOff: "Your last sign-off",
-  counts: "Roles and assignments since",
-  lines: "Lines",
-  noLines: "No policy line was added or removed.",
-  demands: "Required sign-in",
-  noDemands: "No demand was added or removed.",
-  grants: "Permissions of roles",
-  noGrants: "No role gained or lost a permission.",
-  assignments: "Assignments",
-  noAssignments: "No assignment was created, edited or ended.",
-  time: "Time",
-  change: "Change",
-  role: "Role",
-  code: "Permission",
-  user: "User",
-  until: "Until",
-  reason: "Reason",
-  grantChanges: /** @type {Record<string, string>} */ ({ given: "Given", taken: "Taken" }),
-  assignmentChanges: /** @type {Record<string, string>} */ ({
-    given: "Given",
-    edited: "Edited",
-    ended: "Ended",
-  }),
   more: "Show more",
 };

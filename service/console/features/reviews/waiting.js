@@ -51,10 +51,18 @@ export async function count() {
 
 /** Read how many items wait for the caller, by the id of each open review. Throws `Problem`. */
 export async function read() {
+  return new Map((await open()).map(([{ id }, number]) => [id, number]));
+}
+
+/**
+ * Read the open reviews, and how many items of each wait for the caller. Throws `Problem`.
+ * @returns {Promise<[Review, number][]>}
+ */
+export async function open() {
   const { data } = await session.call("GET", "/api/review/list", {
     query: { state: "open", sort: "deadline", size: MOST },
   });
   const counts = await Promise.all(data.items.map(waitingIn));
   hooks.counted(counts.reduce((sum, each) => sum + each, 0));
-  return new Map(data.items.map(({ id }, place) => [id, counts[place]]));
+  return data.items.map((review, place) => [review, counts[place]]);
 }

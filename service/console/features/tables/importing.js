@@ -140,7 +140,7 @@ export function importing(page, { template, help, example, values, back }) {
       String(at.number),
       h("code", null, field),
       input,
-      [message, codes, better && [" ", button(T.meant(better), take, { kind: "chip" })]],
+      h("div", null, message, codes, better && [" ", button(T.meant(better), take, { kind: "chip" })]),
     ];
   }
 

@@ -47,7 +47,7 @@ class ArchiveWriter:
         self._path = path
         self._members: list[manifests.Member] = []
         if os.path.lexists(path):
-            raise ArchiveError(f"{path} exists already: choose another name, or remove it")
+            raise ArchiveError(f"{path} already exists: choose another name, or remove it")
         self._partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
             handle = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -70,7 +70,7 @@ class ArchiveWriter:
         if isinstance(fault, OSError) and fault.errno in _OF_DISKS:
             raise ArchiveError(
                 f"{self._path} can't be written: {fault.strerror}. Free space in {self._folder}, or write "
-                "the backup elsewhere. Nothing is left of it"
+                "the backup elsewhere. The partial file was removed"
             ) from fault
 
     @contextmanager
@@ -112,7 +112,7 @@ class ArchiveWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         if os.path.lexists(self._path):
-            raise ArchiveError(f"{self._path} exists by now")
+            raise ArchiveError(f"{self._path} was created by another process in the meantime")
         self._partial.rename(self._path)
 
 
@@ -174,7 +174,9 @@ class ArchiveReader:
         except BaseException as error:
             self._file.close()
             if isinstance(error, (OSError, tarfile.TarError, ValueError, IndexError, RecursionError)):
-                raise ArchiveError(f"{path} is not a complete backup: it was cut off, or is none") from error
+                raise ArchiveError(
+                    f"{path} is not a complete backup: it is truncated or not a backup"
+                ) from error
             raise
 
     def __enter__(self) -> Self:
@@ -202,7 +204,7 @@ class ArchiveReader:
             digest.update(chunk)
             yield chunk
         if digest.hexdigest() != member.sha256:
-            raise ArchiveError(f"{self.path} is damaged: {name} is not what its manifest says")
+            raise ArchiveError(f"{self.path} is damaged: {name} does not match the manifest")
 
     def verify(self) -> None:
         """Read everything and compare it with the manifest; raises ``ArchiveError``."""
@@ -224,24 +226,27 @@ class ArchiveReader:
     def _decoded(self) -> manifests.Manifest:
         made = manifests.format_decoder.decode(self._text)
         if made.format > manifests.FORMAT:
-            raise ArchiveError(f"{self.path} was made by a later version, whose format this one can't read")
+            raise ArchiveError(
+                f"{self.path} was created by a later version, and this version can't read its format"
+            )
         try:
             return manifests.decoder.decode(self._text)
         except msgspec.ValidationError as error:
             raise ArchiveError(
-                f"{self.path} was made by version {made.version or 'unknown'}, whose manifest this one, "
-                f"{__version__}, can't read: {error}. Restore it by that version, then upgrade"
+                f"{self.path} was created by version {made.version or 'unknown'}, and version "
+                f"{__version__} can't read its manifest: {error}. Restore it with that version, then "
+                "upgrade"
             ) from error
 
     def _require_members(self, places: Sequence[_Place]) -> None:
         members = [(place.name, place.size) for place in places]
         if members != [(member.name, member.size) for member in self.manifest.members]:
-            raise ArchiveError(f"{self.path} is damaged: its members are not those of its manifest")
+            raise ArchiveError(f"{self.path} is damaged: its members do not match its manifest")
         for name, _ in members:
             if not manifests.is_member_name(name):
-                raise ArchiveError(f"{self.path} is no backup of this program: it has a member {name!r}")
+                raise ArchiveError(f"{self.path} is not a backup of this program: it has a member {name!r}")
         if len(self._places) < len(members):
-            raise ArchiveError(f"{self.path} is damaged: it has a member twice")
+            raise ArchiveError(f"{self.path} is damaged: a member appears twice")
 
 
 def _places(file: IO[bytes]) -> Iterator[_Place]:
@@ -276,8 +281,8 @@ def key_id_of(seal: bytes) -> str | None:
 
 
 _ELSE: Final = (
-    "Give the key of that backup as oplog.chain_key; or, if nobody else can have written the file, restore "
-    "it with --unauthenticated"
+    "Set oplog.chain_key to the key of that backup. If only trusted people could have written the file, "
+    "you can restore it with --unauthenticated"
 )
 
 
@@ -288,7 +293,7 @@ class Origin(NamedTuple):
     statement: str
 
 
-UNCHECKED: Final = Origin(False, "Not looked at: --unauthenticated")
+UNCHECKED: Final = Origin(False, "Not checked: --unauthenticated")
 """The origin of an archive that the operator trusts without a proof."""
 
 
@@ -300,10 +305,10 @@ def origin_of(archive: ArchiveReader, chain_key: str) -> Origin:
     if archive.is_sealed(chain_key):
         return Origin(True, f"Sealed with oplog.chain_key (key {archive.sealed_with})")
     if not chain_key:
-        return Origin(False, "Not known: oplog.chain_key is not set")
+        return Origin(False, "Unknown: oplog.chain_key is not set")
     if archive.sealed_with is None:
-        raise ArchiveError(f"{archive.path} has no seal, and oplog.chain_key is set here. {_ELSE}")
+        raise ArchiveError(f"{archive.path} has no seal, although oplog.chain_key is set. {_ELSE}")
     raise ArchiveError(
-        f"{archive.path} was changed, or sealed with another key than oplog.chain_key: it names the key "
+        f"{archive.path} was changed, or sealed with another key than oplog.chain_key: its key is "
         f"{archive.sealed_with!r}. {_ELSE}"
     )

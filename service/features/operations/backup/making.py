@@ -123,7 +123,7 @@ async def _facts(connection: Connection) -> _Facts:
     """Return the manifest's facts about restore epochs, policy and logs, as of the snapshot."""
     latest = await policy_revisions.latest(connection)
     if latest is None:
-        raise BackupError("There is nothing to back up: the service was never started on this database")
+        raise BackupError("There is nothing to back up: the service has never been started on this database")
     heads = [
         manifests.ChainHead(head.log, head.day, head.key_id, head.number, head.hash.hex())
         for log in TABLES

@@ -35,7 +35,7 @@ def program_for(settings: Settings, name: str, server: int) -> Path:
     for path, version in installed:
         if version >= needed:
             return path
-    where = "Install the client programs of that version, or name their directory in database.programs"
+    where = "Install the client programs of that version, or set database.programs to their directory"
     if not installed:
         raise ProgramError(
             f"{name} of PostgreSQL {needed} or later is needed, and none is installed. {where}"

@@ -108,19 +108,20 @@ async def require_place(connection: Connection, manifest: Manifest) -> None:
     """Raise ``RestoreError`` unless the backup can be restored into the database of ``connection``."""
     if manifest.schema not in known_schemas():
         raise RestoreError(
-            f"The backup has schema {manifest.schema} of version {manifest.version}, which this version does "
-            "not know: restore it with that version"
+            f"The backup has schema {manifest.schema} of version {manifest.version}, which is unknown to "
+            "this version: restore it with that version"
         )
     if (tables := await store_restores.count_tables(connection)) > 0:
         raise RestoreError(
-            f"The database is not empty: it has {tables} tables. A restore needs a new database, which the "
-            "service was never started on: name one by DATABASE_URL, or a new data directory by --data"
+            f"The database is not empty: it has {tables} tables. A restore needs a new database on which "
+            "the service has never been started: set DATABASE_URL to one, or --data to a new data "
+            "directory"
         )
     server = await store_restores.server_version(connection) // 10_000
     if server < manifest.server // 10_000:
         raise RestoreError(
-            f"The backup is of PostgreSQL {manifest.server // 10_000}, and this server is {server}: restore "
-            "it on a server of that version or later"
+            f"The backup is from PostgreSQL {manifest.server // 10_000}, but this server is {server}: "
+            "restore it on a server of that version or later"
         )
 
 

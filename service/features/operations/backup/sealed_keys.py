@@ -58,7 +58,7 @@ def keys_of(settings: Settings) -> dict[str, str]:
     kept = {name: value for name, value in keys.items() if value}
     signs = "auth.jwt_secret" if settings.auth.jwt_algorithm.startswith("HS") else "auth.jwt_private_key"
     if signs not in kept:
-        raise KeysError(f"The key that signs tokens is not known: {signs} is empty")
+        raise KeysError(f"The signing key is unknown: {signs} is empty")
     return kept
 
 
@@ -73,7 +73,7 @@ def unseal(sealed: bytes, passphrase: str) -> dict[str, str]:
         opened = jwe.decrypt_compact(sealed, OctKey.import_key(passphrase), registry=_REGISTRY)
         return msgspec.json.decode(opened.plaintext or b"", type=dict[str, str])
     except (JoseError, ValueError):
-        raise KeysError("The keys can't be opened: the passphrase is another one") from None
+        raise KeysError("The keys can't be decrypted: the passphrase is wrong") from None
 
 
 def write_keys(keys: Mapping[str, str], folder: Path) -> list[Path]:
@@ -82,7 +82,7 @@ def write_keys(keys: Mapping[str, str], folder: Path) -> list[Path]:
     Raises ``KeysError``, also for an unknown key name, since it would become a file name.
     """
     if unknown := sorted(keys.keys() - _NAMES):
-        raise KeysError(f"There is no key {unknown[0]!r}")
+        raise KeysError(f"The key {unknown[0]!r} does not exist")
     written = []
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -68,7 +68,7 @@ async def _made(check: Check, installation: findings.Installation) -> findings.F
     except findings.Unanswered as reason:
         return findings.unknown(str(reason))
     except PolicyError as wrong:  # in stored lines; faults of the files are found by another check
-        return findings.fault("; ".join(wrong.faults), "correct the resource or Button that is named")
+        return findings.fault("; ".join(wrong.faults), "correct the named resource or Button")
     except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
         # The error's message may hold a secret, such as a URL with a password.
         return findings.fault(f"the check itself failed: {type(error).__name__}", "please report it")

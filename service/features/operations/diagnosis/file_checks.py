@@ -24,7 +24,7 @@ def signing_key(installation: Installation) -> Finding:
     try:
         if not auth.jwt_algorithm.startswith("HS"):
             signing_keys(auth)
-            return ok(f"{auth.jwt_algorithm}, a pair of keys that fit")
+            return ok(f"{auth.jwt_algorithm}, with a matching key pair")
         secret = auth.jwt_secret or kept_secret(installation)
     except SettingsError as wrong:
         return fault(
@@ -32,11 +32,11 @@ def signing_key(installation: Installation) -> Finding:
             "see docs/reference/settings.md, section auth",
         )
     if not secret:
-        return ok(f"{auth.jwt_algorithm}; the first start makes a random one")
+        return ok(f"{auth.jwt_algorithm}; the first start creates a random secret")
     if len(set(secret)) < _FEWEST_LETTERS:
         return warning(
-            f"{auth.jwt_algorithm}, and made of few different characters: it looks chosen, not random",
-            'take the output of: python3 -c "import secrets; print(secrets.token_urlsafe(64))"',
+            f"{auth.jwt_algorithm}, but with few different characters: it does not look random",
+            'use the output of: python3 -c "import secrets; print(secrets.token_urlsafe(64))"',
         )
     return ok(f"{auth.jwt_algorithm}, {len(secret.encode())} bytes")
 
@@ -62,18 +62,18 @@ def previous_key(installation: Installation) -> Finding:
             "delete the file, or restore it: docs/explanation/sessions.md, Signing keys",
         )
     if ends is None:
-        return ok("there is none")
+        return ok("none")
     until = rfc3339(ends.astimezone(UTC))
     left = ends - datetime.now(UTC)
     if left <= timedelta():
         remedy = (
             "remove the settings auth.jwt_previous_…, or the file jwt_previous_secret of the data directory"
         )
-        return warning(f"it has ended at {until}, and is still there", remedy)
+        return warning(f"it expired at {until}, but is still configured", remedy)
     if left > timedelta(seconds=max(auth.access_timeout, auth.refresh_timeout)) + _SLACK:
         return warning(
-            f"it is accepted until {until}, longer than any token lives",
-            "set auth.jwt_previous_until to when its last token expires",
+            f"it is accepted until {until}, longer than the lifetime of any token",
+            "set auth.jwt_previous_until to the expiry of its last token",
         )
     return ok(f"accepted until {until}")
 
@@ -82,16 +82,16 @@ def configuration_file(installation: Installation) -> Finding:
     """Write access to the file changes every setting; read access shows its secrets."""
     path = configured_file(installation.environ)
     if path is None:
-        return ok("there is none")
+        return ok("none")
     mode = path.stat().st_mode
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return fault(f"others may write {path}, and so change every setting", f"chmod go-w {path}")
+        return fault(f"other users can write {path}, and so change all settings", f"chmod go-w {path}")
     secrets = written_secrets(path)
     if secrets and mode & stat.S_IROTH:
-        return fault(f"everybody may read {path}, which holds {', '.join(secrets)}", f"chmod 600 {path}")
+        return fault(f"all users can read {path}, which contains {', '.join(secrets)}", f"chmod 600 {path}")
     if secrets and mode & stat.S_IRGRP:
-        return warning(f"a group may read {path}, which holds {', '.join(secrets)}", f"chmod 600 {path}")
-    return ok(f"{path} holds {len(secrets)} secrets, for its owner's eyes only" if secrets else str(path))
+        return warning(f"a group can read {path}, which contains {', '.join(secrets)}", f"chmod 600 {path}")
+    return ok(f"{path} contains {len(secrets)} secrets, readable only by its owner" if secrets else str(path))
 
 
 def secret_files(installation: Installation) -> Finding:
@@ -99,14 +99,15 @@ def secret_files(installation: Installation) -> Finding:
     modes = {path: path.stat().st_mode for path in files_with_secrets(installation.environ)}
     for path, mode in modes.items():
         if mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return fault(f"others may write {path}, and so choose the secret", f"chmod go-w {path}")
+            return fault(f"other users can write {path}, and so set the secret", f"chmod go-w {path}")
     for path, mode in modes.items():
         if mode & stat.S_IROTH:
             return warning(
-                f"everybody may read {path}",
-                "let only the service's account and group read it: chmod 440, or the mode of the mount",
+                f"all users can read {path}",
+                "allow only the user and group of the service to read it: chmod 440, or the mode of the "
+                "mount",
             )
-    return ok(f"{len(modes)} files, which not everybody may read" if modes else "there are none")
+    return ok(f"{len(modes)} files, none readable by all users" if modes else "there are none")
 
 
 def data_directory(installation: Installation) -> Finding:
@@ -116,15 +117,18 @@ def data_directory(installation: Installation) -> Finding:
         complaint = complaint_about(path)
         mode = path.stat().st_mode
     except FileNotFoundError:
-        return ok(f"{path} is made when it is needed")
+        return ok(f"{path} is created when it is needed")
     except OSError as error:
-        return fault(f"{path} can't be used: {error.strerror}", "let the service's user in, or name another")
+        return fault(
+            f"{path} can't be used: {error.strerror}",
+            ("give the user of the service access, or set another path"),
+        )
     if complaint is not None:
         return fault(f"{path} {complaint.wrong}", complaint.remedy)
     if is_open_to_group(path):
-        return fault(f"others may write {path}, and so replace what is in it", f"chmod 700 {path}")
+        return fault(f"other users can write {path}, and so replace its contents", f"chmod 700 {path}")
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return warning(f"others may look into {path}", f"chmod 700 {path}")
+        return warning(f"other users can read {path}", f"chmod 700 {path}")
     return ok(str(path))
 
 
@@ -134,11 +138,12 @@ async def objects(installation: Installation) -> Finding:
     folder = settings.server.data / "files"
     store = object_store(settings.objstore, folder)
     if not settings.objstore.bucket and not folder.exists():  # asking would make it
-        return ok(f"{store.description} is made when it is needed")
+        return ok(f"{store.description} is created when it is needed")
     try:
         await store.ping()
     except Unavailable:
         return fault(
-            f"{store.description} does not answer", "check objstore.*: endpoint, bucket, region and both keys"
+            f"{store.description} does not respond",
+            ("check objstore.*: endpoint, bucket, region and both keys"),
         )
     return ok(store.description)

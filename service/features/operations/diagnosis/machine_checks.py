@@ -20,12 +20,12 @@ async def disks(installation: Installation) -> Finding:
         by_place[place] = await asyncio.to_thread(disk_at, path)
     summary = ", ".join(f"{place} {disk.free // MIB} MiB free" for place, disk in by_place.items())
     rooms = {disk.room for disk in by_place.values()}
-    remedy = "make room, or name a place with more in the settings"
+    remedy = "free space, or set a path with more space"
     if "none" in rooms:
         full = ", ".join(place for place, disk in by_place.items() if disk.room == "none")
-        return fault(f"no room for {full}: {summary}", remedy)
+        return fault(f"no space for {full}: {summary}", remedy)
     return (
-        warning(f"little room: {summary}", remedy)
+        warning(f"little space: {summary}", remedy)
         if "low" in rooms
         else ok(summary or "nothing is written here")
     )
@@ -37,7 +37,7 @@ def open_files(installation: Installation) -> Finding:
     if hard == resource.RLIM_INFINITY:
         return ok("no limit")
     needed = max(_FEW_FILES, installation.settings.server.max_connections)
-    message = f"a process may have {hard} open"
+    message = f"a process can open {hard}"
     if hard >= needed:
         return ok(message)
     return warning(f"{message}, fewer than {needed}", "raise the hard limit (ulimit -Hn)")
@@ -47,13 +47,13 @@ async def certificates(installation: Installation) -> Finding:
     """Clients can't connect to a server with an expired certificate."""
     servers = endpoints(installation.settings)
     if not servers:
-        return ok("no server of the settings speaks TLS")
+        return ok("no configured server uses TLS")
     shown = await asyncio.to_thread(certificates_of, installation.settings)
     if not shown:
-        return ok("none was shown: the servers speak no TLS, or can't be reached from here")
+        return ok("no certificate was received: the servers do not use TLS, or can't be reached from here")
     now = datetime.now(UTC)
     summary = ", ".join(_told(endpoint, certificate, now) for endpoint, certificate in shown.items())
-    remedy = "renew it, and see that what renews it runs"
+    remedy = "renew it, and check the automatic renewal"
     if any(certificate.is_urgent(now) or not certificate.is_valid(now) for certificate in shown.values()):
         return fault(summary, remedy)
     return (
@@ -65,6 +65,6 @@ async def certificates(installation: Installation) -> Finding:
 
 def _told(endpoint: Endpoint, certificate: Certificate, now: datetime) -> str:
     if certificate.begin > now:
-        return f"that of {endpoint.of} is not valid before {certificate.begin:%Y-%m-%d}"
+        return f"the certificate of {endpoint.of} is not valid before {certificate.begin:%Y-%m-%d}"
     word = "ended" if certificate.end <= now else "ends"
-    return f"that of {endpoint.of} {word} at {certificate.end:%Y-%m-%d %H:%M} UTC"
+    return f"the certificate of {endpoint.of} {word} at {certificate.end:%Y-%m-%d %H:%M} UTC"

@@ -36,8 +36,8 @@ async def versions(installation: Installation) -> Finding:
         f"{version} ({counted(number, 'worker')})" for version, number in sorted(counts.items())
     )
     if set(counts) <= {__version__}:
-        return ok(f"{named or 'no worker runs'}; this is {__version__}")
-    return warning(f"{named}; this is {__version__}", "finish the roll-out, or take it back")
+        return ok(f"{{named or 'no worker is running'}}; this is {__version__}")
+    return warning(f"{named}; this is {__version__}", "complete or roll back the upgrade")
 
 
 async def settings(installation: Installation) -> Finding:
@@ -55,17 +55,17 @@ async def settings(installation: Installation) -> Finding:
         if names:
             differing.setdefault(", ".join(names), []).append(worker.worker)
     if not differing:
-        return ok("those that all nodes must have alike are alike")
+        return ok("the settings that all nodes must share are equal")
     named = [f"{names}: {few(those)}" for names, those in sorted(differing.items())]
-    message = f"workers with other settings than here, by section: {'; '.join(named)}"
-    return warning(message, "give all nodes the same settings and secrets, and start them again")
+    message = f"workers with different settings, by section: {'; '.join(named)}"
+    return warning(message, "use the same settings and secrets on all nodes, and restart them")
 
 
 async def parts(installation: Installation) -> Finding:
     """Collect the faults that only a worker can find on its node."""
     problems = list(_troubles(await _told(installation)))
     if not problems:
-        return ok("every part of every worker is up, or none runs")
+        return ok("all parts of all workers are up, or no worker is running")
     states = {state for _, state, _ in problems}
     by_part: dict[str, list[str]] = {}
     for part, state, worker in problems:
@@ -83,17 +83,17 @@ async def proxy_headers(installation: Installation) -> Finding:
             kinds.setdefault(str(proxy.get("kind")), []).append(str(proxy.get("peer")))
     if peers := kinds.get("unnamed"):
         return fault(
-            f"X-Forwarded-For comes from {few(peers)}, which server.trusted_proxies does not name",
-            "name the proxy there if it is yours; else it is a client that reaches the service directly",
+            f"{few(peers)} sends X-Forwarded-For, but is not in server.trusted_proxies",
+            "add the proxy if it is yours; otherwise a client reaches the service directly",
         )
     if peers := kinds.get("silent"):
         return fault(
-            f"no address of a client comes from {few(peers)}, which server.trusted_proxies names: most "
-            "requests count as sent by the proxy itself",
-            "have the proxy set X-Forwarded-For to the address that it saw, not to unknown; Forwarded "
-            "(RFC 7239) is not read; see docs/guides/deploy.md",
+            f"{few(peers)} in server.trusted_proxies sends no client addresses: most requests count as "
+            "sent by the proxy itself",
+            "configure the proxy to set X-Forwarded-For to the address of the client, not to unknown; "
+            "Forwarded (RFC 7239) is not supported; see docs/guides/deploy.md",
         )
-    return ok("requests arrive as server.trusted_proxies says")
+    return ok("requests match server.trusted_proxies")
 
 
 def _troubles(reports: Sequence[tuple[PolicyWorker, NodeFacts]]) -> Iterator[tuple[str, str, str]]:

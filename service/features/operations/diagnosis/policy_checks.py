@@ -38,20 +38,20 @@ def policy_files(installation: Installation) -> Finding:
         shipped = configured(installation.settings)
         installation.routes(shipped)
     except FaultsError as wrong:
-        return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
-    return ok(f"model and {shipped.counted} lines fit the code")
+        return fault("; ".join(wrong.faults), "portcullis policy check lists them")
+    return ok(f"model and {shipped.counted} lines match the code")
 
 
 def shipped_files(_installation: Installation) -> Finding:
     """Edits inside the package were not reviewed, and the next update overwrites them."""
     changed = changed_files(DISTRIBUTION, _SHIPPED)
     if changed is None:
-        return ok("it runs from a checkout, which has no list of its files")
+        return ok("the service runs from a checkout, which has no file list")
     if not changed:
-        return ok("model and lines are as they were installed")
+        return ok("model and lines are unchanged since installation")
     return fault(
-        f"not as installed: {few(changed)}",
-        "install the package again; name files of your own in policy.model and policy.folder",
+        f"changed since installation: {few(changed)}",
+        "install the package again; put your own files in policy.model and policy.folder",
     )
 
 
@@ -63,9 +63,9 @@ async def published_policy(installation: Installation) -> Finding:
     if difference or latest is None:
         return fault(
             difference or "no policy has been published",
-            "POST /api/policy/reload, or start the service, publishes it anew",
+            "publish it again: send POST /api/policy/reload, or restart the service",
         )
-    return ok(f"revision {latest.revision}, {latest.line_count} lines, as derived")
+    return ok(f"revision {latest.revision}, {latest.line_count} lines, up to date")
 
 
 async def invariants(installation: Installation) -> Finding:
@@ -76,16 +76,16 @@ async def invariants(installation: Installation) -> Finding:
         broken = await broken_invariants(connection, stated, policy)
     if not broken and (missing := stated.unlisted):
         return warning(
-            f"{len(stated.statements)} statements hold, and no exact list says what the files open: "
-            f"{', '.join(missing)} missing",
-            "add the lists to invariants.yaml of policy.folder, as the shipped file has them",
+            f"{len(stated.statements)} statements hold, but the complete lists of open requests are "
+            f"missing: {', '.join(missing)}",
+            "add the lists of the shipped file to invariants.yaml of policy.folder",
         )
     if not broken:
         return ok(f"{len(stated.statements)} statements hold")
     more = f", and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
     return fault(
         f"{'; '.join(map(str, broken[:NAMED]))}{more}",
-        "change what is named, or the statement; changes that break it further are refused",
+        "correct the named objects or the statement; changes that violate it further are refused",
     )
 
 
@@ -97,14 +97,14 @@ async def policy_workers_agree(installation: Installation) -> Finding:
     newest = latest.revision if latest else 0
     behind = [worker for worker in present if worker.fault or worker.revision < newest]
     if not behind:
-        return ok(f"{len(present)} run, and decide by revision {newest}" if present else "none runs")
+        return ok(f"{len(present)} workers use revision {newest}" if present else ("no worker is running"))
     late = [
-        f"{worker.worker} by {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
+        f"{worker.worker} with {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
         for worker in behind[:NAMED]
     ]
     return warning(
-        f"{len(behind)} of {len(present)} don't decide by revision {newest}: {', '.join(late)}",
-        "start those nodes again with the same version and settings",
+        f"{len(behind)} of {len(present)} do not use revision {newest}: {', '.join(late)}",
+        "restart these nodes with the same version and settings",
     )
 
 
@@ -116,18 +116,18 @@ async def static_policies_agree(installation: Installation) -> Finding:
     others = [worker for worker in present if worker.own_digest != own]
     if not others:
         return ok(
-            f"{len(present)} run with the static policy {own[:8]}" if present else f"static policy {own[:8]}"
+            (f"{len(present)} workers use the static policy {own[:8]}")
+            if present
+            else f"static policy {own[:8]}"
         )
     named = [f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others[:NAMED]]
-    message = (
-        f"{len(others)} of {len(present)} don't decide by the static policy {own[:8]}: {', '.join(named)}"
-    )
+    message = f"{len(others)} of {len(present)} do not use the static policy {own[:8]}: {', '.join(named)}"
     strangers = [worker for worker in others if worker.own_digest not in allowed]
     if allowed and not strangers:
-        return ok(f"{message}; policy.own_digests names all of them")
-    hint = "start those nodes again with the same version, settings (policy.assurance too) and policy files"
+        return ok(f"{message}; policy.own_digests lists all of them")
+    hint = "restart these nodes with the same version, settings (including policy.assurance) and policy files"
     return (
-        fault(f"{message}; policy.own_digests does not name it", hint) if allowed else warning(message, hint)
+        fault(f"{message}; policy.own_digests does not list it", hint) if allowed else warning(message, hint)
     )
 
 
@@ -139,10 +139,10 @@ async def demands_met(installation: Installation) -> Finding:
         strengths = await role_holdings.persons_by_strength(connection)
     unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
     if not unmet:
-        return ok("all persons can meet what is demanded of them beside their codes")
+        return ok("all users can meet the authentication demands of their permissions")
     named = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:NAMED])
     more = f", and {len(unmet) - NAMED} more" if len(unmet) > NAMED else ""
-    return warning(f"{named}{more}", "have them enrol a factor: docs/guides/second-factors.md")
+    return warning(f"{named}{more}", "ask these users to enrol a factor: docs/guides/second-factors.md")
 
 
 async def request_rules(installation: Installation) -> Finding:
@@ -155,10 +155,10 @@ async def request_rules(installation: Installation) -> Finding:
     asked = await asyncio.to_thread(request_findings, persons, installation.policy.invariants)
     findings = [*asked, *alike]
     if not findings:
-        return ok("what may be asked for can be approved, and keeps the statements")
+        return ok("all requestable roles can be approved without violating invariants")
     named = "; ".join(f"{finding.place}: {finding.reason}" for finding in findings[:NAMED])
     more = f", and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
-    return warning(f"{named}{more}", "change the rule of the role, or who holds the codes of its stages")
+    return warning(f"{named}{more}", "change the request rule, or the holders of the codes of its stages")
 
 
 async def tampering(installation: Installation) -> Finding:
@@ -167,12 +167,12 @@ async def tampering(installation: Installation) -> Finding:
         tampered = await policy_revisions.tamperings(connection)
     lately = [revision for revision in tampered if revision.create_time > datetime.now(UTC) - _LATELY]
     if not lately:
-        return ok(f"no stored line was changed past the service in {_LATELY.days} days")
+        return ok(f"no stored line was changed directly in the database in {_LATELY.days} days")
     last = lately[-1]
     return warning(
-        f"{len(lately)} revisions in {_LATELY.days} days replaced lines or revisions that were changed past "
-        f"the service, the last one {last.revision}, {last.tampered} of them",
-        "find out who else writes to sys.casbin_rule and sys.policy_revision",
+        f"{len(lately)} revisions in {_LATELY.days} days replaced lines or revisions that were changed "
+        f"directly in the database; the last is {last.revision}, with {last.tampered} of them",
+        "find out what else writes to sys.casbin_rule and sys.policy_revision",
     )
 
 
@@ -187,17 +187,17 @@ async def seals(installation: Installation) -> Finding:
     if not judgement.is_trusted:
         return fault(
             f"revision {latest.revision} is not trusted: {judgement.reason}",
-            "set the keys as on the other nodes; then 'portcullis policy republish' publishes what is stored",
+            "set the same keys as on the other nodes, then run 'portcullis policy republish'",
         )
     if not made.key_ids:
-        return ok(f"revision {latest.revision} is trusted, as any other would be: oplog.chain_key is not set")
+        return ok(f"any revision is trusted, including {latest.revision}: oplog.chain_key is not set")
     if made.sealed_from is not None:
-        return ok(f"revision {latest.revision} has one, and so must each since {made.sealed_from}")
+        return ok(f"revision {latest.revision} is sealed; all revisions since {made.sealed_from} must be")
     without = [worker.worker for worker in present if made.key_ids and not made.can_all_seal([worker])]
-    named = f": {', '.join(without[:NAMED])} can't make one" if without else ""
+    named = f": {', '.join(without[:NAMED])} can't create seals" if without else ""
     return warning(
-        f"a revision without a seal would be trusted{named}",
-        "give all nodes this version and the same oplog.chain_key, and start them",
+        f"revisions without a seal are trusted{named}",
+        "start all nodes with this version and the same oplog.chain_key",
     )
 
 
@@ -205,7 +205,7 @@ async def extensions(installation: Installation) -> Finding:
     """An extension whose tables are older than its code fails in its requests."""
     named = installation.policy.extensions
     if not named:
-        return ok("there is none")
+        return ok("none")
     async with installation.records() as connection:
         behind = await connection.run_sync(unmigrated, named)
     if behind:
@@ -221,7 +221,7 @@ async def features_off(installation: Installation) -> Finding:
     async with installation.records() as connection:
         needed = await rows_in_need(connection, off)
     if needed:
-        return fault("; ".join(needed), "take the feature out of features.off, or do what is said")
+        return fault("; ".join(needed), "remove the feature from features.off, or follow the message")
     return ok(f"off: {', '.join(feature.name for feature in off_by(off))}")
 
 
@@ -232,11 +232,11 @@ async def permission_codes(installation: Installation) -> Finding:
         additions = await connection.run_sync(seed_catalogue.pending, covered, extensions)
         lacking = await connection.run_sync(seed_catalogue.lacking, extensions)
     if additions:
-        return warning(" ".join(describe_additions(additions)), "start the service, which adds them")
+        return warning(" ".join(describe_additions(additions)), "start the service to add them")
     if lacking:
         return warning(
-            f"no enabled Button carries {', '.join(lacking)}: only wildcards grant it",
-            "create or enable a Button with the code, or leave it to those who hold a wildcard",
+            f"no enabled Button has {', '.join(lacking)}: only wildcards grant it",
+            "create or enable a Button with the code, or accept that only holders of a wildcard have it",
         )
     return ok(f"each of the {len(permissions(installation.policy.catalogue))} codes has an enabled Button")
 
@@ -246,11 +246,12 @@ async def permission_bits(installation: Installation) -> Finding:
     async with installation.records() as connection:
         positions = await bit_positions.overview(connection)
     highest = -1 if positions.highest is None else positions.highest
-    message = f"the highest bit position is {highest}, and {positions.waiting} wait to be free again"
+    message = f"the highest bit position is {highest}; {positions.waiting} are waiting to be released"
     if highest < _HIGH:
         return ok(message)
     return warning(
-        message, "see who changes permission codes in the operation log, module menu, and stop that"
+        message,
+        "find the author of the permission code changes in the operation log (module menu), and stop them",
     )
 
 
@@ -263,14 +264,18 @@ async def routes(installation: Installation) -> Finding:
     problems = []
     missing = len(difference.proposed) + len(difference.unbindable)
     if missing and not shipped.leaves_unregistered:
-        problems.append(f"{missing} routes are not registered, so closed to everybody (policy.unregistered)")
+        problems.append(
+            f"{missing} routes are not registered, and therefore closed to everyone (policy.unregistered)"
+        )
     if stray := difference.unrouted:
-        problems.append(f"{len(stray)} resources fit no route, {stray[0].method} {stray[0].path} for one")
+        problems.append(
+            f"{len(stray)} resources match no route, for example {stray[0].method} {stray[0].path}"
+        )
     if problems:
         return warning(
             "; ".join(problems),
-            "portcullis policy sync registers what is missing and names what fits no route",
+            "portcullis policy sync registers missing routes, and lists resources without a route",
         )
     if missing:
-        return ok(f"{missing} are not registered: the endpoint layer decides them, by the codes of each")
+        return ok(f"{missing} are not registered: the endpoint layer decides them by their codes")
     return ok(f"all {len(known)} are registered, or public")

@@ -24,7 +24,7 @@ _HEADERS: Final = {
     "X-Portcullis-User": _FORGED,
 }
 _REDIRECTS: Final = (301, 302, 307, 308)
-_UNTOLD: Final = "the service tells what arrives only to the token in server.metrics_token"
+_UNTOLD: Final = "this check needs the token in server.metrics_token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,21 @@ def ask_publicly(url: str, token: str) -> Findings:
     except ValueError:
         host = None
     if host is None or parts.scheme not in ("http", "https"):
-        return [("public-url", fault(f"{printable(url)} is no https:// or http:// URL", "correct --url"))]
+        return [("public-url", fault(f"{printable(url)} is not an https:// or http:// URL", "correct --url"))]
     safe = parts.scheme == "https" or is_local(host)
     try:
         answer = _get(parts.scheme, host, port, token if safe else "")
     except ssl.SSLCertVerificationError as error:
-        return [("public-url", fault(f"its certificate: {error.verify_message}", "renew or replace it"))]
+        return [("public-url", fault(f"certificate error: {error.verify_message}", "renew or replace it"))]
     except (OSError, http.client.HTTPException) as error:
-        return [("public-url", fault(f"no answer: {type(error).__name__}", "see the proxy and its log"))]
+        return [("public-url", fault(f"no response: {type(error).__name__}", "check the proxy and its log"))]
     if not isinstance(answer.document, dict) or not {"data", "parts"} & answer.document.keys():
-        return [("public-url", fault(f"{answer.status}, and no answer of this service", "see the proxy"))]
+        return [
+            (
+                "public-url",
+                fault((f"{answer.status}, but the response is not from this service"), "check the proxy"),
+            )
+        ]
     findings = [("public-url", ok(f"answers {answer.status}"))]
     findings.append(("public-tls", _tls(parts.scheme, host, answer)))
     request = answer.document.get("data", answer.document).get("details", {}).get("request")
@@ -90,37 +95,39 @@ def _get(scheme: str, host: str, port: int | None, token: str) -> _Answer:
 
 def _tls(scheme: str, host: str, answer: _Answer) -> Finding:
     if scheme == "http":
-        return warning("asked over plain HTTP", "ask the https:// address")
+        return warning("the check used plain HTTP", "use the https:// address")
     if "max-age" not in answer.headers.get("strict-transport-security", ""):
         return warning(
-            "no Strict-Transport-Security comes back: browsers may be led to plain HTTP",
-            "have the proxy add it, as deploy/caddy and deploy/nginx do",
+            "the response has no Strict-Transport-Security: attackers could redirect browsers to plain HTTP",
+            "configure the proxy to add it, as in deploy/caddy and deploy/nginx",
         )
     try:
         plain = _get("http", host, None, "")
     except (OSError, http.client.HTTPException):
-        return ok("TLS with HSTS; plain HTTP is not answered")
+        return ok("TLS with HSTS; plain HTTP gets no response")
     if plain.status in _REDIRECTS:
         return ok("TLS with HSTS; plain HTTP is redirected")
-    return warning(f"plain HTTP is answered, {plain.status}", "have the proxy redirect it to https://")
+    return warning(
+        f"plain HTTP gets a response, {plain.status}", "configure the proxy to redirect it to https://"
+    )
 
 
 def _address(request: Mapping[str, Any]) -> Finding:
     address, peer = str(request.get("address")), str(request.get("peer"))
     if address == _NOBODY:
         return fault(
-            f"the client's address is what the client says in X-Forwarded-For ({_NOBODY})",
-            "have the proxy replace the header, and name only proxies in server.trusted_proxies",
+            f"clients can choose their address with X-Forwarded-For ({_NOBODY})",
+            "configure the proxy to replace the header, and list only proxies in server.trusted_proxies",
         )
     forwarded = request.get("headers", {}).get("x-forwarded-for")
     if address == peer and forwarded is not None:
         if forwarded.rpartition(",")[2].strip() == peer:
-            return unknown("this machine is the proxy's: ask from another one")
+            return unknown("this machine is the proxy: run the check on another machine")
         return fault(
             f"all clients have the address of the proxy, {printable(peer)}",
-            "name the proxy in server.trusted_proxies",
+            "add the proxy to server.trusted_proxies",
         )
-    return ok(f"this machine is {printable(address)}, and the request came from {printable(peer)}")
+    return ok(f"this machine is {printable(address)}, but the request came from {printable(peer)}")
 
 
 def _headers(request: Mapping[str, Any], scheme: str) -> Finding:
@@ -132,9 +139,9 @@ def _headers(request: Mapping[str, Any], scheme: str) -> Finding:
     )
     if forged:
         return fault(
-            f"the proxy lets headers of clients pass: {', '.join(forged)}",
-            "have it remove or replace them, as deploy/caddy and deploy/nginx do",
+            f"the proxy forwards headers of clients: {', '.join(forged)}",
+            "configure the proxy to remove or replace them, as in deploy/caddy and deploy/nginx",
         )
     if scheme == "https" and arrived.get("x-forwarded-proto") not in (None, "https"):
-        return warning("X-Forwarded-Proto does not say https", "have the proxy set it")
-    return ok(f"nothing that was forged arrives; the proxy sends {', '.join(sorted(arrived)) or 'no header'}")
+        return warning("X-Forwarded-Proto is not https", "configure the proxy to set it")
+    return ok(f"forged headers do not arrive; the proxy sends {', '.join(sorted(arrived)) or 'no header'}")

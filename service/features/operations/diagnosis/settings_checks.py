@@ -16,8 +16,8 @@ def cookie_mode(installation: Installation) -> Finding:
         return ok("off")
     if auth.cookie_secure:
         return ok("on, over TLS only")
-    message = "on, and cookies travel without TLS"
-    remedy = "set auth.cookie_secure to true, and a proxy that speaks TLS in front"
+    message = "on, but cookies are sent without TLS"
+    remedy = "set auth.cookie_secure to true, and use a TLS proxy in front"
     alone = is_local(installation.settings.server.host) and not installation.settings.server.trusted_proxies
     return warning(message, remedy) if alone else fault(message, remedy)
 
@@ -26,13 +26,13 @@ def proxies(installation: Installation) -> Finding:
     """A client in a trusted network can choose the address by which its attempts are counted."""
     trusted = installation.settings.server.trusted_proxies
     if not trusted:
-        return ok("none is trusted: the client's address is the peer's")
+        return ok("no proxy is trusted: the address of the peer is used as the client address")
     everyone = [network for network in _collapsed(trusted) if network.prefixlen == 0]
     if everyone:
         return fault(
-            f"server.trusted_proxies holds every address of IPv{everyone[0].version}, so each client can "
-            "choose its own",
-            "name the addresses of the proxies only",
+            f"server.trusted_proxies contains all IPv{everyone[0].version} addresses, so each client can "
+            "choose its address",
+            "list only the addresses of the proxies",
         )
     wide = [
         str(network)
@@ -41,8 +41,8 @@ def proxies(installation: Installation) -> Finding:
     ]
     if wide:
         return warning(
-            f"server.trusted_proxies holds large public networks: {', '.join(wide)}",
-            "name the addresses of the proxies only",
+            f"server.trusted_proxies contains large public networks: {', '.join(wide)}",
+            "list only the addresses of the proxies",
         )
     return ok(f"{len(trusted)} trusted")
 
@@ -51,12 +51,12 @@ def address(installation: Installation) -> Finding:
     """The service speaks plain HTTP: only a proxy that speaks TLS should reach it."""
     server = installation.settings.server
     if is_local(server.host):
-        return ok(f"{server.host}, for this machine only")
+        return ok(f"{server.host}, only reachable from this machine")
     if server.trusted_proxies:
         return ok(f"{server.host}, behind a proxy")
     return warning(
-        f"{server.host} can be reached from elsewhere, in plain HTTP, and no proxy is named",
-        "put a proxy that speaks TLS in front and name it in server.trusted_proxies, or listen on 127.0.0.1",
+        f"{server.host} can be reached from other machines over plain HTTP, and no proxy is configured",
+        "put a TLS proxy in front and add it to server.trusted_proxies, or listen on 127.0.0.1",
     )
 
 
@@ -64,9 +64,9 @@ def deny_check(installation: Installation) -> Finding:
     """Without it, revoked rights stay in effect until the token expires."""
     auth = installation.settings.auth
     if auth.per_request_deny_check:
-        return ok("on: bans and changed rights hold from the next request on")
+        return ok("on: bans and changed rights take effect at the next request")
     return warning(
-        f"off: bans, logouts and changed rights take up to {auth.access_timeout} s to bite",
+        f"off: bans, logouts and changed rights take effect after up to {auth.access_timeout} s",
         "set auth.per_request_deny_check to true",
     )
 
@@ -75,8 +75,8 @@ def throttling(installation: Installation) -> Finding:
     """Without throttling, passwords can be guessed as fast as they are hashed."""
     throttle = installation.settings.throttle
     if throttle.enabled:
-        return ok(f"{throttle.login_account} logins of one account in {throttle.window} s")
-    return warning("off: passwords may be guessed without end", "set throttle.enabled to true")
+        return ok(f"{throttle.login_account} logins to one account in {throttle.window} s")
+    return warning("off: passwords can be guessed without a limit", "set throttle.enabled to true")
 
 
 def first_password(installation: Installation) -> Finding:
@@ -87,10 +87,10 @@ def first_password(installation: Installation) -> Finding:
         and installation.server.schema.stored
     ):
         return warning(
-            f"{FIRST_PASSWORD} is set, and has no effect any more",
+            f"{FIRST_PASSWORD} is set, but no longer has an effect",
             f"remove {FIRST_PASSWORD} from the environment",
         )
-    return ok("no password is left in the environment")
+    return ok("the environment contains no password")
 
 
 def _collapsed(networks: tuple[IPv4Network | IPv6Network, ...]) -> list[IPv4Network | IPv6Network]:

@@ -23,24 +23,24 @@ _APART = 1.0  # seconds of difference that are reported
 def database(installation: Installation) -> Finding:
     """Everything except the verification of tokens needs the database."""
     if not installation.settings.database.url:
-        raise Unanswered("no embedded one runs")
+        raise Unanswered("no embedded server is running")
     if installation.server is None:
         return _refused(installation.server_fault, "database.url: host, port, user, password and database")
     version = f"PostgreSQL {installation.server.version // 10_000}.{installation.server.version % 10_000}"
     if installation.server.version < LEAST_SERVER:
         return fault(version, f"PostgreSQL {LEAST_SERVER // 10_000} or later is needed")
     if installation.server.read_only:
-        return fault(f"{version}, read-only: nothing can be written", "name the primary in database.url")
+        return fault(f"{version}, read-only: writes are impossible", "set database.url to the primary")
     return ok(version)
 
 
 def _refused(reason: str, url: str) -> Finding:
     """Return the finding of an unusable server, with the given reason."""
     if not reason:
-        return fault("does not answer", f"start it, and check {url}")
-    remedy = f"correct what it names on the server, or in {url}"
+        return fault("does not answer", f"start the server, and check {url}")
+    remedy = f"correct the error on the server, or in {url}"
     if "No space left on device" in reason:
-        remedy = "free space on the server's disk, and look into its log"
+        remedy = "free disk space on the server, and check its log"
     return Finding("fault", f"can't be used: {reason}", remedy, local=True)
 
 
@@ -61,11 +61,11 @@ def connections(installation: Installation) -> Finding:
     if server is None:
         raise Unanswered("the database does not answer")
     if settings.database.direct_url:
-        return ok("a pooler stands between")
+        return ok("a connection pooler is in between")
     each = connections_of(settings)
     node = settings.server.workers * each
     room = server.connections // node
-    message = f"a node opens up to {node} of {server.connections} ({each} for each worker)"
+    message = f"a node opens up to {node} of {server.connections} connections ({each} per worker)"
     if room == 0:
         return fault(message, "raise max_connections, or lower server.workers or database.pool_size")
     return ok(f"{message}: enough for {room} {'nodes' if room > 1 else 'node'} of this size")
@@ -82,28 +82,27 @@ def schema(installation: Installation) -> Finding:
     if standing.is_usable:
         return ok(f"{standing.stored}, up to date")
     if standing.stored is None:
-        return fault("there is none: nothing was ever started on this database", "portcullis serve")
+        return fault("none: nothing was ever started on this database", "portcullis serve")
     if standing.is_newer and standing.least_version is not None:
         return fault(
-            f"{standing.stored} is stored, which needs version {standing.least_version} or later; this is "
-            f"{__version__}",
+            f"{standing.stored} needs version {standing.least_version} or later; this is {__version__}",
             f"run version {standing.least_version} or later",
         )
     return fault(
-        f"{standing.stored} is stored, and this version needs {standing.expected}",
-        "portcullis db migrate, or run the version that has migrated it",
+        f"{standing.stored}, but this version needs {standing.expected}",
+        "run portcullis db migrate, or use the version that migrated the database",
     )
 
 
 def session_store(installation: Installation) -> Finding:
     """No guarded request passes without it."""
     if not installation.settings.redis.url:
-        raise Unanswered("no embedded one runs")
+        raise Unanswered("no embedded server is running")
     if installation.store is None:
         return _refused(installation.store_fault, "redis.url: host, port, user, password and number")
     store = installation.store
     if store.version is None:
-        return unknown("this account may not ask for its version (INFO)")
+        return unknown("this account is not allowed to read the version (INFO)")
     if store.version < _LEAST_STORE:
         return fault(f"{store.product}", "Valkey or Redis 7 or later is needed")
     redis = installation.settings.redis
@@ -120,8 +119,8 @@ def _elsewhere(store: StoreFacts) -> Finding | None:
         return None
     others = ", ".join(f"{number} ({counted(count, 'key')})" for number, count in sorted(filled.items()))
     return warning(
-        f"{store.product}: the database with number {store.number} is empty, and there are keys in {others}",
-        "if the sessions are there, name that number at the end of redis.url, such as redis://host:6379/1",
+        f"{store.product}: database number {store.number} is empty, but there are keys in {others}",
+        "if the sessions are there, put that number at the end of redis.url, such as redis://host:6379/1",
     )
 
 
@@ -129,12 +128,15 @@ def _unfit(store: StoreFacts, url: str, needed: int) -> Finding | None:
     """Return the fault of the server's role, cluster or replicas; ``needed`` replicas must confirm."""
     if store.mode == "cluster" and not url.startswith(("redis+cluster:", "rediss+cluster:")):
         return fault(
-            f"{store.product}, a cluster", "name its servers in redis.url: redis+cluster://host1,host2"
+            f"{store.product}, a cluster", "set redis.url to its servers: redis+cluster://host1,host2"
         )
     if store.role not in ("master", "primary", None):
-        return fault(f"{store.product}, a replica: nothing can be written", "name the primary in redis.url")
+        return fault(f"{store.product}, a replica: writes are impossible", "set redis.url to the primary")
     if store.replicas is not None and store.replicas < needed:
-        message = f"{store.product}, {store.replicas} replicas: logins and logouts wait for {needed} and fail"
+        message = (
+            f"{store.product}, {store.replicas} replicas: logins and logouts fail, since they wait for "
+            f"{needed}"
+        )
         return fault(message, "attach replicas, or lower redis.wait_replicas")
     return (_unfit_cluster(store, needed) if store.shards > 1 else None) or _unguarded(store, needed)
 
@@ -143,24 +145,28 @@ def _unguarded(store: StoreFacts, needed: int) -> Finding | None:
     if needed == 0 or store.needs_replicas is not False:
         return None
     return warning(
-        f"{store.product}, redis.wait_replicas is {needed}, and min-replicas-to-write is not set: while "
-        "replicas are away, logins and logouts are done, and answered 503",
+        f"{store.product}, redis.wait_replicas is {needed}, but min-replicas-to-write is not set: without "
+        "replicas, logins and logouts take effect but return 503",
         f"set min-replicas-to-write to {needed} and min-replicas-max-lag to 2 on all servers",
     )
 
 
 def _unfit_cluster(store: StoreFacts, needed: int) -> Finding | None:
     if store.covered < 1:
-        message = f"{store.product}, {store.covered:.1%} of the slots have a server: other users can't log in"
-        return fault(message, "see which primaries and replicas have failed: CLUSTER NODES")
+        message = (
+            f"{store.product}, only {store.covered:.1%} of the slots have a server: some users can't log in"
+        )
+        return fault(message, "find the failed primaries and replicas: CLUSTER NODES")
     if store.needs_all:
-        message = f"{store.product}: when one shard fails, all are refused"
+        message = f"{store.product}: if one shard fails, requests of all users are refused"
         return warning(message, "set cluster-require-full-coverage to no")
     if 0 < needed < store.most_replicas:
         message = (
             f"{store.product}, {store.most_replicas} replicas of a shard, of which {needed} must confirm"
         )
-        remedy = "a replica that has not confirmed may be elected: set redis.wait_replicas to their number"
+        remedy = (
+            "an unconfirmed replica can become the primary: set redis.wait_replicas to the number of replicas"
+        )
         return warning(message, remedy)
     return None
 
@@ -169,10 +175,10 @@ def eviction(installation: Installation) -> Finding:
     """An evicted deny marker lets a banned user in."""
     store = installation.sessions
     if store.policy is None:
-        return unknown("this account may not ask for maxmemory-policy (INFO)")
+        return unknown("this account is not allowed to read maxmemory-policy (INFO)")
     if store.policy == "noeviction":
-        return ok("noeviction: nothing is dropped")
-    message = f"maxmemory-policy is {store.policy}: deny markers and sessions can be dropped"
+        return ok("noeviction: no keys are evicted")
+    message = f"maxmemory-policy is {store.policy}: deny markers and sessions can be evicted"
     remedy = "set maxmemory-policy to noeviction"
     return fault(message, remedy) if store.memory else warning(f"{message} once maxmemory is set", remedy)
 
@@ -181,13 +187,13 @@ def persistence(installation: Installation) -> Finding:
     """Without persistence a restart loses sessions, and markers that stop tokens."""
     store = installation.sessions
     if store.appends:
-        return ok("each write is appended to a file")
+        return ok("appendonly: each write is persisted")
     if store.appends is None or (store.snapshots is None and not store.appends):
-        return unknown("this account may not ask how data is kept (INFO, CONFIG GET save)")
+        return unknown("this account is not allowed to read the persistence settings (INFO, CONFIG GET save)")
     remedy = "set appendonly to yes"
     if store.snapshots:
-        return warning("snapshots only: a crash brings back sessions that have ended since", remedy)
-    return warning("nothing is kept: a restart lifts bans, and ends all sessions", remedy)
+        return warning("snapshots only: a crash restores ended sessions", remedy)
+    return warning("no persistence: a restart lifts bans and ends all sessions", remedy)
 
 
 def clocks(installation: Installation) -> Finding:
@@ -197,13 +203,13 @@ def clocks(installation: Installation) -> Finding:
     offsets = [f"session store {store:+.1f} s"]
     if installation.server is not None:
         offsets.append(f"database {installation.server.ahead:+.1f} s")
-    message = f"{', '.join(offsets)} against this machine"
-    remedy = "keep the clocks of all machines together, with NTP for instance"
+    message = f"{', '.join(offsets)} relative to this machine"
+    remedy = "synchronise the clocks of all machines, for example with NTP"
     if abs(store) > MOST_BEHIND:
-        return fault(f"{message}: one of them is wrong", remedy)
+        return fault(f"{message}: one of the clocks is wrong", remedy)
     if was_ahead := installation.sessions.was_ahead:
-        message = f"{message}; instants of the session store are {was_ahead:.0f} s in the future"
-        return warning(f"{message}: its clock was ahead", f"they do no harm, but {remedy}")
+        message = f"{message}; times in the session store are {was_ahead:.0f} s in the future"
+        return warning(f"{message}: its clock was ahead", f"they are harmless, but {remedy}")
     if abs(store) > leeway:
         return warning(f"{message}: more than auth.jwt_leeway, {leeway} s", remedy)
     apart = max(abs(store), abs(installation.server.ahead) if installation.server else 0.0)
@@ -227,8 +233,8 @@ def judged(state: Replication, url: str) -> Finding:
     """Return the finding about the standbys of the database at ``url``."""
     if state.waits and all(standby.synchronous is False for standby in state.standbys):
         return fault(
-            "synchronous_standby_names asks for a standby, and none is synchronous: every write waits",
-            "start the standby, or name one that runs",
+            "synchronous_standby_names requires a standby, but none is synchronous: all writes wait",
+            "start the standby, or set a running one",
         )
     late = [
         standby.name
@@ -238,13 +244,13 @@ def judged(state: Replication, url: str) -> Finding:
     if late:
         return warning(
             f"{', '.join(map(printable, late))} lags by more than {_LATE:g} s or {_BEHIND // _MIB} MiB",
-            "see the standby's log, and the network in between",
+            "check the log of the standby and the network in between",
         )
     servers = len(list(tcp_addresses(url)))
     if servers > 1 and not state.standbys:
         return warning(
-            f"database.url names {servers} servers, and no standby follows the primary",
-            "start the standby, and see its log",
+            f"database.url has {servers} servers, but no standby replicates the primary",
+            "start the standby, and check its log",
         )
     return ok(_told(state))
 
@@ -266,10 +272,12 @@ async def read_replica(installation: Installation) -> Finding:
         async with opened, opened.snapshot() as connection:
             standby = await is_standby(connection)
     except Unavailable:
-        return warning("it does not answer", "start it, or correct database.replica_url")
+        return warning("it does not answer", "start the standby, or correct database.replica_url")
     if not standby:
-        return warning("it is no standby but a server that writes", "name a standby in database.replica_url")
-    return ok("a standby that answers")
+        return warning(
+            ("the server is not a standby but accepts writes"), "set database.replica_url to a standby"
+        )
+    return ok("the standby responds")
 
 
 def store_replicas(installation: Installation) -> Finding:
@@ -277,7 +285,9 @@ def store_replicas(installation: Installation) -> Finding:
     store = installation.sessions
     needed = installation.settings.redis.wait_replicas
     if not store.replica_lags:
-        return ok("none is attached" if not needed else "not told: see session-store")
+        return ok("none is attached" if not needed else "unknown: see session-store")
     late = sum(lag is None or lag > _SILENT for lag in store.replica_lags)
     message = f"{counted(len(store.replica_lags), 'replica')}, {late} out of touch for {_SILENT} s"
-    return warning(message, "see the replica's log, and the network in between") if late else ok(message)
+    return (
+        warning(message, ("check the log of the replica and the network in between")) if late else ok(message)
+    )

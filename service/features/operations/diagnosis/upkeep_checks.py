@@ -31,20 +31,23 @@ async def backup(installation: Installation) -> Finding:
     """Without a backup, lost data can't be restored."""
     days = installation.settings.database.backup_days
     if not days:
-        return ok("not looked at: database.backup_days is 0")
+        return ok("not checked: database.backup_days is 0")
     async with installation.records() as connection:
         last = await backups.latest(connection)
         overdue = (await backups.standing(connection, days)).overdue
     if last is not None:
-        message = f"the last one is of {last.snapshot_time:%Y-%m-%d %H:%M} UTC, by {last.user_name}"
+        message = f"the last backup was made at {last.snapshot_time:%Y-%m-%d %H:%M} UTC by {last.user_name}"
         if overdue:
-            return warning(f"{message}: older than {days} days", "see why portcullis backup does not run")
+            return warning(
+                f"{message}: older than {days} days", ("find out why portcullis backup does not run")
+            )
         return ok(message)
     if not overdue:
         return ok("none yet; the installation is new")
     return warning(
-        "portcullis backup was never run",
-        "run it regularly (docs/guides/backup.md), or set database.backup_days to 0 if others make backups",
+        "portcullis backup has never been run",
+        "run it regularly (docs/guides/backup.md), or set database.backup_days to 0 if another tool "
+        "makes backups",
     )
 
 
@@ -55,19 +58,17 @@ async def jobs_in_time(installation: Installation) -> Finding:
     async with installation.records() as connection:
         stored = await jobs.stored(connection, [job.name for job in known])
     if not stored:
-        return ok("none yet: the first service that runs here adds them")
+        return ok("none yet: the first start of the service adds them")
     failing = [
         stored_job.job_name for stored_job in stored.values() if stored_job.failing and not stored_job.paused
     ]
     overdue = [job.name for job in known if job.name in stored and _is_overdue(job, stored[job.name])]
     paused = [stored_job.job_name for stored_job in stored.values() if stored_job.paused]
     if failing:
-        message = f"the last run has failed of {', '.join(sorted(failing))}"
-        return fault(message, "portcullis jobs list says why")
+        message = f"the last run failed: {', '.join(sorted(failing))}"
+        return fault(message, "portcullis jobs list shows the reasons")
     if overdue:
-        return warning(
-            f"nobody has run {', '.join(overdue)} when due", "see whether the service runs, and in its log"
-        )
+        return warning(f"overdue: {', '.join(overdue)}", "check that the service runs, and check its log")
     suffix = f"; paused: {', '.join(sorted(paused))}" if paused else ""
     return ok(f"{counted(len(stored), 'job')}, none failing or overdue{suffix}")
 
@@ -94,16 +95,17 @@ async def log_entries(installation: Installation) -> Finding:
 
 
 def _judged(counts: LogCounts) -> Finding:
-    summary = f"{counts.accepted} accepted, {counts.written} written, {counts.under_way} under way"
+    summary = f"{counts.accepted} accepted, {counts.written} written, {counts.under_way} in progress"
     if counts.dropped:
         return warning(
             f"{summary}, {counts.dropped} dropped",
-            "raise oplog.memory_limit and oplog.stream_limit, or see why the stores did not take them",
+            "increase oplog.memory_limit and oplog.stream_limit, or find out why the stores did not "
+            "accept them",
         )
     if counts.set_aside:
         return warning(
-            f"{summary}, {counts.set_aside} set aside, which the database has refused",
-            "read them and the reasons in sys.log_set_aside",
+            f"{summary}, {counts.set_aside} set aside because the database rejected them",
+            "see the entries and reasons in sys.log_set_aside",
         )
     return ok(summary)
 
@@ -120,6 +122,6 @@ async def log_months_ahead(installation: Installation) -> Finding:
         ]
     if missing:
         return warning(
-            f"there is no partition of {', '.join(missing)}", "start the service, which makes them every hour"
+            f"missing partitions of {', '.join(missing)}", "start the service, which creates them every hour"
         )
-    return ok(f"partitions for {today:%Y-%m} and the month after")
+    return ok(f"partitions for {today:%Y-%m} and the next month")

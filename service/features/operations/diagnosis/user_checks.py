@@ -27,12 +27,12 @@ async def enough_administrators(installation: Installation) -> Finding:
             "portcullis admin reset-password NAME --enable, or portcullis admin create NAME --role super",
         )
     if len(admins) == 1 and admins[0].now - admins[0].create_time < NEW:
-        return ok(f"only {names} holds *; the installation is new")
+        return ok(f"only {names} holds *, but the installation is new")
     if len(admins) == 1:
-        return warning(f"only {names} holds *", "give a second person a role with it")
+        return warning(f"only {names} holds *", "assign a role with * to a second person")
     if len(admins) > _MANY:
         return warning(
-            f"{len(admins)} users hold *: {names} and others", "give those who need less a smaller role"
+            f"{len(admins)} users hold *: {names} and others", "assign smaller roles to users who need less"
         )
     return ok(f"{len(admins)} users hold *: {names}")
 
@@ -48,24 +48,26 @@ async def first_administrator(installation: Installation) -> Finding:
     if first[0].password_time is None:
         age = first[0].now - first[0].create_time
         if age < _FIRST_PASSWORD:
-            return ok(f"{name} has the password of the first start, less than a day old")
+            return ok(f"{name} has the initial password, less than a day old")
         return warning(
-            f"{name} still has the password of the first start, {age.days} days old",
+            f"{name} still has the initial password, {age.days} days old",
             f"portcullis admin reset-password {name}",
             users=[(first[0].id, name)],
         )
-    return ok(f"{name} has had another password since the first start")
+    return ok(f"{name} has changed the initial password")
 
 
 async def addresses(installation: Installation) -> Finding:
     """A user without a confirmed address gets no link for a forgotten password; an upgrade confirms none."""
     async with installation.records() as connection:
         without, everybody = await unconfirmed(connection)
-    message = f"{without} of {everybody} enabled users with a password have confirmed no address"
+    message = f"{without} of {everybody} enabled users with a password have no confirmed address"
     if not without or not installation.settings.mail.url:
-        return ok(message if installation.settings.mail.url else f"{message}, and no mail is sent")
+        return ok(message if installation.settings.mail.url else f"{message}, and mail is turned off")
     return warning(
-        message, "have them confirm it in their profile, or declare it confirmed: docs/reference/users.md"
+        message,
+        "ask these users to confirm their address in their profile, or mark it as verified: "
+        "docs/reference/users.md",
     )
 
 
@@ -73,7 +75,7 @@ async def way_in(installation: Installation) -> Finding:
     """An administrator with all rights must be able to sign in while a provider is down or cut off."""
     settings = installation.settings.oidc
     if not settings.providers:
-        return ok("nobody signs in with a provider")
+        return ok("no user signs in with a provider")
     async with installation.records() as connection:
         acr = demanded_acr(await derived_policy(connection, installation.policy, installation.in_force))
         able = await role_rights.able_administrators(connection, acr)
@@ -81,9 +83,9 @@ async def way_in(installation: Installation) -> Finding:
         able = [user_id for user_id in able if not await closed.includes(connection, user_id)]
     beside = "a password" if acr == "pwd" else f"a password and a second factor ({acr})"
     if able:
-        return ok(f"{counted(len(able), 'user')} who hold * for good can log in with {beside}")
+        return ok(f"{counted(len(able), 'user')} with a permanent * can log in with {beside}")
     return fault(
-        f"no user who holds * for good has {beside}: without the provider nobody gets in",
+        f"no user with a permanent * has {beside}: if the provider fails, no administrator can log in",
         "portcullis admin reset-password NAME, log in, and enrol a factor: docs/guides/second-factors.md",
     )
 
@@ -93,10 +95,10 @@ async def user_names(installation: Installation) -> Finding:
     async with installation.records() as connection:
         reserved = await reserved_names(connection, _MANY)
     if not reserved:
-        return ok(f"no name of a user begins with {RESERVED}")
+        return ok(f"no user name starts with {RESERVED}")
     return warning(
-        f"names of users begin with {RESERVED}, as the logs name what is no user: "
+        f"user names start with {RESERVED}, which is reserved in the logs: "
         f"{few([printable(name) for _, name in reserved])}",
-        "give them other names: PATCH /api/user/{id} with userName",
+        "rename the users: PATCH /api/user/{id} with userName",
         users=reserved,
     )

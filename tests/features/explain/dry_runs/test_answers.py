@@ -374,12 +374,13 @@ async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_eff
     stray = await house.preview("POST", "/api/resource", strange)
 
     assert impact["warnings"] == [
-        "You would lose what may be needed to undo this: PATCH /api/menu/{id}, PUT /api/menu/{id}",
-        "You would no longer hold system:menu:update, and could give it to nobody",
+        (
+            "You would lose permissions that may be needed to undo this: PATCH /api/menu/{id}, PUT "
+            "/api/menu/{id}"
+        ),
+        "You would no longer hold system:menu:update, and could no longer grant it",
     ]
-    assert stray["warnings"] == [
-        "No route serves GET /api/strange/{id}: nobody gains or loses anything by it"
-    ]
+    assert stray["warnings"] == ["No route serves GET /api/strange/{id}, so it changes no access"]
 
 
 async def test_a_dry_run_stands_in_the_operation_log_as_one(house: Inside, connection: Connection) -> None:

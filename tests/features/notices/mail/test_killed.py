@@ -1,38 +1,24 @@
 """A killed process loses no mail, and none arrives twice whose acceptance a server has answered for."""
 
 import asyncio
-import sys
-import textwrap
-from asyncio.subprocess import PIPE, Process
+from multiprocessing.process import BaseProcess
 
 import pytest
 
 from service.records.database.transactions import Database
+from tests.features.notices.mail import sender
 from tests.features.notices.mail.conftest import MAILING
 from tests.features.notices.mail.test_sending import at, now_due, put, sending, states
+from tests.support.forks import forks
 from tests.support.mail_server import MailServer, mail_server
-from tests.support.running import ROOT
 from tests.support.waiting import eventually_here
 
-PROGRAM = textwrap.dedent(
-    """
-    import asyncio, os, sys
-    from service.authn.sealing import FactorKeys
-    from service.features.notices.sending import Sending
-    from service.records.database.transactions import Database
-    from service.settings import load
 
-    settings = load(os.environ)
-    asyncio.run(Sending(settings, FactorKeys.of(settings.auth)).run(Database(sys.argv[1], timeout=5.0)))
-    """
-)
-
-
-async def another_process(server: MailServer, url: str) -> Process:
-    environ = MAILING | {"PORTCULLIS_MAIL__URL": f"smtp://127.0.0.1:{server.port}"}
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, url, env=environ, cwd=ROOT, stderr=PIPE, stdout=PIPE
-    )
+def another_process(server: MailServer, url: str) -> BaseProcess:
+    variables = MAILING | {"PORTCULLIS_MAIL__URL": f"smtp://127.0.0.1:{server.port}"}
+    process = forks().Process(target=sender.run, args=(url, variables))
+    process.start()
+    return process
 
 
 class Held:
@@ -56,10 +42,10 @@ async def test_a_mail_that_was_under_way_arrives_once_by_a_later_run(
     async with mail_server() as server:
         held = Held()
         getattr(server, step).append(held)
-        process = await another_process(server, seeded_database_url)
+        process = another_process(server, seeded_database_url)
         await held.reached.wait()
         process.kill()
-        await process.communicate()
+        await asyncio.to_thread(process.join)
         held.free.set()
         assert server.taken == []
 
@@ -78,10 +64,10 @@ async def test_a_mail_whose_acceptance_nobody_has_heard_of_comes_again_under_the
     async with mail_server() as server:
         held = Held()
         server.after_data.append(held)
-        process = await another_process(server, seeded_database_url)
+        process = another_process(server, seeded_database_url)
         await held.reached.wait()
         process.kill()
-        await process.communicate()
+        await asyncio.to_thread(process.join)
         await now_due(database)
         await sending(at(server)).run(database)
         assert len(server.taken) == 2
@@ -101,10 +87,10 @@ async def test_of_many_mails_none_is_lost_and_none_comes_twice_whenever_processe
 
         server.to_data = [slowly] * 1000
         for count in (7, 21, 40):
-            process = await another_process(server, seeded_database_url)
+            process = another_process(server, seeded_database_url)
             assert await eventually_here(lambda: len(server.taken) >= count)  # noqa: B023 - asked at once
             process.kill()
-            await process.communicate()
+            await asyncio.to_thread(process.join)
         await now_due(database)
         await sending(at(server)).run(database)
         arrived = [recipient for recipient, _ in server.taken]

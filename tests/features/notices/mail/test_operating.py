@@ -122,7 +122,10 @@ async def test_the_doctor_tells_of_a_mail_server_that_can_not_be_used_and_of_mai
     async with mail_server() as server:
         url = {"PORTCULLIS_MAIL__URL": f"smtp://127.0.0.1:{server.port}"}
         fine = await finding_of(seeded_database_url, **url)
-        assert (fine.state, fine.message) == ("ok", "the mail server answers; 0 mails waiting, none for long")
+        assert (fine.state, fine.message) == (
+            "ok",
+            ("the mail server responds; 0 mails waiting, none for long"),
+        )
         assert server.taken == []
         await put(database)
         await execute(database, "UPDATE sys.mail SET create_time = now() - interval '90 minutes'")
@@ -151,7 +154,7 @@ async def test_the_doctor_tells_of_a_mail_server_that_answers_and_takes_no_mail(
             await sending(at(server)).run(database)
         refused = await finding_of(seeded_database_url, **url)
         assert refused.state == "fault"
-        assert refused.message == "the mail server has refused the last 2 mails: RCPT: 451 4.7.1"
+        assert refused.message == "the mail server rejected the last 2 mails: RCPT: 451 4.7.1"
         assert server.taken == []
         await put(database, "egret@example.org")
         await sending(at(server)).run(database)
@@ -169,12 +172,12 @@ async def test_an_operator_sends_a_mail_and_reads_what_the_mail_server_says(tmp_
     async with mail_server() as server:
         server.after_data.append(saying("250 2.0.0 Queued as 4711"))
         sent = await command(tmp_path, server.port, "heron@example.org")
-        assert (sent.status, sent.output) == (0, "The mail server has taken the mail: 2.0.0 Queued as 4711\n")
-        assert server.taken[0][1]["Subject"] == "A mail for a test"
+        assert (sent.status, sent.output) == (0, "The mail server accepted the mail: 2.0.0 Queued as 4711\n")
+        assert server.taken[0][1]["Subject"] == "Test mail"
         server.to_rcpt.append(saying("550 5.1.1 No such \x1b[31muser"))
         refused = await command(tmp_path, server.port, "heron@example.org")
         assert refused.status == 1
-        assert "The mail was not taken: RCPT: 550 5.1.1 (5.1.1 No such \\x1b[31muser)" in refused.errors
+        assert "The mail was not accepted: RCPT: 550 5.1.1 (5.1.1 No such \\x1b[31muser)" in refused.errors
         injected = await command(tmp_path, server.port, "heron@example.org\r\nBcc: eve@evil.example")
         assert injected.status == 1
         assert "it has no valid email address" in injected.errors
@@ -214,4 +217,4 @@ async def test_a_restore_sends_nothing_that_waited_in_the_backup(database: Datab
         await sending(at(server)).run(database)
         assert server.taken == []
     faults = {row["fault"] for row in await rows(database, "id, fault")}
-    assert faults == {"it waited in a backup, and may have been sent since"}
+    assert faults == {"it was queued in a backup, and may have been sent since"}

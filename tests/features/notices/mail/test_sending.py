@@ -435,7 +435,11 @@ async def test_addresses_of_other_alphabets_are_written_as_the_server_can_take_t
         await put(database, "reiher.ü@example.org")
         await sending(at(ascii_only)).run(database)
         assert ascii_only.taken == []
-    assert (await states(database))[-1] == ("given_up", 1, "RCPT: the mail server takes ASCII addresses only")
+    assert (await states(database))[-1] == (
+        "given_up",
+        1,
+        ("RCPT: the mail server only accepts ASCII addresses"),
+    )
 
 
 async def test_nothing_of_a_link_is_logged(

@@ -102,8 +102,8 @@ def test_an_archive_of_a_version_with_another_manifest_is_named_as_such(tmp_path
     with pytest.raises(ArchiveError) as refusal:
         ArchiveReader(path)
     assert re.fullmatch(
-        rf"{path} was made by version 0\.2\.9, whose manifest this one, {__version__}, can't read: "
-        r"Object missing required field `\w+`\. Restore it by that version, then upgrade",
+        rf"{path} was created by version 0\.2\.9, and version {__version__}, can't read: "
+        r"Object missing required field `\w+`\. Restore it with that version, then upgrade",
         str(refusal.value),
     )
 
@@ -144,7 +144,7 @@ def test_a_member_with_another_name_than_those_of_backups_is_refused(tmp_path: P
 
 def test_a_member_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tar", "database.dump", OBJECT, OBJECT)
-    with pytest.raises(ArchiveError, match="it has a member twice"):
+    with pytest.raises(ArchiveError, match="a member appears twice"):
         ArchiveReader(path)
 
 
@@ -224,7 +224,7 @@ def test_an_archive_without_a_seal_or_with_that_of_another_key_proves_nothing(tm
     written(sealed, "database.dump", key=KEY[::-1])
     with ArchiveReader(unsealed) as read:
         assert not origin_of(read, "").proved
-        with pytest.raises(ArchiveError, match=r"has no seal, and oplog\.chain_key is set here"):
+        with pytest.raises(ArchiveError, match=r"has no seal, although oplog\.chain_key is set"):
             origin_of(read, KEY)
     with ArchiveReader(sealed) as read, pytest.raises(ArchiveError, match="with another key"):
         origin_of(read, KEY)
@@ -263,5 +263,5 @@ def test_an_archive_of_a_later_format_is_refused_in_words(tmp_path: Path) -> Non
     path = tmp_path / "a.tar"
     with ArchiveWriter(path) as archive:
         archive.finish(msgspec.structs.replace(manifest(archive), format=FORMAT + 1), "")
-    with pytest.raises(ArchiveError, match="was made by a later version"):
+    with pytest.raises(ArchiveError, match="was created by a later version"):
         ArchiveReader(path)

@@ -103,7 +103,7 @@ async def both(
 
 
 async def test_a_restore_without_the_session_store_says_that_it_ended_no_sessions(both: Both) -> None:
-    assert "not known: the session store was out of reach" in both.output.output
+    assert "unknown: the session store was unavailable" in both.output.output
 
 
 async def test_tokens_of_before_are_refused_all_the_same(both: Both) -> None:

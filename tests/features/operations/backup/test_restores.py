@@ -271,7 +271,7 @@ async def test_a_mail_that_waited_is_in_the_backup_without_its_link_in_clear_and
     async with Database(made.new.database_url) as restored:
         (row,) = await rows(restored)
     assert (row["state"], row["sealed_link"]) == ("given_up", None)
-    assert row["fault"] == "it waited in a backup, and may have been sent since"
+    assert row["fault"] == "it was queued in a backup, and may have been sent since"
     assert re.search(r"^ +1 waiting mail$", made.output.output, re.MULTILINE)
 
 
@@ -376,7 +376,7 @@ async def test_an_archive_that_the_chain_key_does_not_prove_is_restored_only_if_
             assert connection.execute(statement).scalar_one() == 0
         done = await restored("--unauthenticated")
         assert done.status == 0, done.errors
-        assert "Not looked at: --unauthenticated" in done.output
+        assert "Not checked: --unauthenticated" in done.output
         with engine(empty).connect() as connection:
             entry = text("SELECT params->'authenticated' FROM sys.operation_log WHERE action = 'restore'")
             assert connection.execute(entry).scalars().all() == [False]
@@ -390,8 +390,8 @@ async def test_an_audit_of_the_restored_logs_accounts_for_what_is_lost(made: Mad
     assert lost is not None
     assert int(lost[1]) > 0
     # The seals of before are those of after, and a revision that came after the backup is accounted for too.
-    assert re.search(r"policy revisions: \d+, as published", verified.output)
-    assert "policy revisions: 1 that were reported earlier were lost by a restore" in verified.output
+    assert re.search(r"policy revisions: \d+, unchanged", verified.output)
+    assert "policy revisions: 1 reported revisions were lost in a restore" in verified.output
 
 
 async def test_revisions_of_a_backup_are_sealed_on_after_its_restore(made: Made) -> None:
@@ -447,6 +447,6 @@ async def test_a_backup_of_a_later_version_is_refused_in_words(made: Made, store
                 ):
                     await require_place(connection, later)
                 newer = msgspec.structs.replace(archive.manifest, server=990000)
-                with pytest.raises(RestoreError, match="The backup is of PostgreSQL 99"):
+                with pytest.raises(RestoreError, match="The backup is from PostgreSQL 99"):
                     await require_place(connection, newer)
                 await require_place(connection, archive.manifest)

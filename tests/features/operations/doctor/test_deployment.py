@@ -107,7 +107,7 @@ def test_nodes_with_other_settings_are_told_by_section(made: Made, database_url:
     finding = made("node-settings", JWT_SECRET=secret, PORTCULLIS_AUTH__MAX_DEVICES="7")
     assert (finding.state, finding.message) == (
         "warning",
-        "workers with other settings than here, by section: auth: node-1:7:a",
+        "workers with different settings, by section: auth: node-1:7:a",
     )
     assert made("node-settings", JWT_SECRET=secret, PORTCULLIS_SERVER__PORT="9999").state == "ok"
 
@@ -123,7 +123,7 @@ def test_digests_of_settings_tell_no_secret_and_differ_by_the_key() -> None:
 @pytest.mark.parametrize(
     ("parts", "state", "message"),
     [
-        ({}, "ok", "every part of every worker is up, or none runs"),
+        ({}, "ok", "all parts of all workers are up, or no worker is running"),
         ({"disk": {"state": "read_only"}}, "fault", "disk read-only: node-1:7:a"),
         ({"clock": {"state": "degraded"}}, "warning", "clock degraded: node-1:7:a"),
     ],
@@ -140,7 +140,7 @@ def test_what_is_wrong_on_a_node_is_told_from_any_node(
     ("kind", "end"),
     [
         ("unnamed", "does not name"),
-        ("silent", "names: most requests count as sent by the proxy itself"),
+        ("silent", "sends no client addresses: most requests count as sent by the proxy itself"),
     ],
 )
 def test_a_proxy_that_the_settings_do_not_fit_is_told_with_its_address(
@@ -186,7 +186,7 @@ def test_logs_that_were_not_verified_lately_are_told_and_faults_that_were_found(
     finding = made("log-verification")
     assert (finding.state, finding.message) == (
         "fault",
-        "days or restores that are not as they were written: login_log: 2",
+        "days or restores were changed after they were written: login_log: 2",
     )
 
 

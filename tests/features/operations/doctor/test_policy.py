@@ -26,11 +26,11 @@ def test_a_policy_as_it_was_published_is_in_order(look: Look) -> None:
     [
         (
             "DELETE FROM sys.casbin_rule WHERE v1 = 'GET /api/role/list' AND v2 = 'system:role:list'",
-            "the stored lines are not those of revision 1: somebody has changed them",
+            "the stored lines differ from revision 1: they were changed directly in the database",
         ),
         (
             "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:role:list'",
-            "revision 1 is not what resources, bindings and Buttons give now",
+            "revision 1 does not match the current resources, bindings and Buttons",
         ),
         ("DELETE FROM sys.policy_revision", "no policy has been published"),
     ],
@@ -84,7 +84,7 @@ def test_a_worker_that_stays_behind_is_named(look_at: LookAt, database_url: str)
     finding = look_at("policy-workers")
 
     assert finding.state == "warning"
-    assert finding.message == "1 of 2 don't decide by revision 1: node-2 by 0 (another model.conf)"
+    assert finding.message == "1 of 2 do not use revision 1: node-2 with 0 (another model.conf)"
 
 
 def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_does_not_name_it(
@@ -101,9 +101,9 @@ def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_d
     unnamed = look_at("policy-own-parts", PORTCULLIS_POLICY__OWN_DIGESTS=own)
     named = look_at("policy-own-parts", PORTCULLIS_POLICY__OWN_DIGESTS=f"{own},{other}")
 
-    assert finding.message == f"1 of 2 don't decide by the static policy {own[:8]}: node-2 by ffffffff"
+    assert finding.message == f"1 of 2 do not use the static policy {own[:8]}: node-2 by ffffffff"
     assert (finding.state, unnamed.state, named.state) == ("warning", "fault", "ok")
-    assert "policy.own_digests does not name it" in unnamed.message
+    assert "policy.own_digests does not list it" in unnamed.message
 
 
 def test_workers_with_another_policy_assurance_are_named(look_at: LookAt, database_url: str) -> None:
@@ -119,8 +119,8 @@ def test_workers_with_another_policy_assurance_are_named(look_at: LookAt, databa
     there = look_at("policy-own-parts", PORTCULLIS_POLICY__ASSURANCE="administrators")
 
     assert (finding.state, there.state) == ("warning", "warning")
-    assert finding.message == f"1 of 2 don't decide by the static policy {own[:8]}: node-2 by {other[:8]}"
-    assert there.message == f"1 of 2 don't decide by the static policy {other[:8]}: node-1 by {own[:8]}"
+    assert finding.message == f"1 of 2 do not use the static policy {own[:8]}: node-2 by {other[:8]}"
+    assert there.message == f"1 of 2 do not use the static policy {other[:8]}: node-1 by {own[:8]}"
     assert "policy.assurance" in finding.remedy
 
 
@@ -150,8 +150,8 @@ def test_lines_that_were_changed_past_the_service_are_told_for_a_month(
 
     assert (before.state, after.state, look_at("policy-tampering").state) == ("ok", "warning", "ok")
     assert after.message == (
-        "1 revisions in 30 days replaced lines or revisions that were changed past the service, the last one "
-        "7, 2 of them"
+        "1 revisions in 30 days replaced lines or revisions that were changed directly in the "
+        "database; the last is 7, with 2 of them"
     )
 
 
@@ -161,7 +161,7 @@ def test_codes_without_an_enabled_button_are_named(look_at: LookAt, database_url
     lacking = look_at("permission-codes")
 
     assert (carried.state, lacking.state) == ("ok", "warning")
-    assert lacking.message == "no enabled Button carries system:file:share: only wildcards grant it"
+    assert lacking.message == "no enabled Button has system:file:share: only wildcards grant it"
 
 
 def test_what_the_next_start_adds_is_told_with_the_roles_that_gain_it(
@@ -195,7 +195,7 @@ def test_routes_that_nobody_has_registered_are_counted_until_they_are(
 
     assert (unregistered.state, strict.state, look_at("routes").state) == ("ok", "warning", "ok")
     assert "are not registered: the endpoint layer decides them" in unregistered.message
-    assert "routes are not registered, so closed to everybody" in strict.message
+    assert "routes are not registered, and therefore closed to everyone" in strict.message
 
 
 def test_a_resource_that_fits_no_route_is_named(look_at: LookAt, database_url: str) -> None:
@@ -206,7 +206,7 @@ def test_a_resource_that_fits_no_route_is_named(look_at: LookAt, database_url: s
         " VALUES ('Old', 'old', 'GET', '/api/old')",
     )
 
-    assert "1 resources fit no route, GET /api/old for one" in look_at("routes").message
+    assert "1 resources match no route, for example GET /api/old" in look_at("routes").message
 
 
 ANOTHER = """
@@ -220,7 +220,7 @@ INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r
 @pytest.mark.parametrize(
     ("statement", "state", "message"),
     [
-        ("SELECT 1", "ok", "only admin holds *; the installation is new"),
+        ("SELECT 1", "ok", "only admin holds *, but the installation is new"),
         (
             "UPDATE sys.user SET create_time = now() - interval '8 days'",
             "warning",
@@ -260,7 +260,7 @@ def test_the_first_administrator_is_told_of_until_the_password_is_changed(
     changed = look_at("first-administrator")
     execute(database_url, "UPDATE sys.user SET user_name = 'wanda', user_name_key = 'wanda'")
 
-    assert first.message == "admin still has the password of the first start, 41 days old"
+    assert first.message == "admin still has the initial password, 41 days old"
     assert edited.message == first.message
     assert (first.state, changed.state) == ("warning", "ok")
     assert (first.users, changed.users) == (((1, "admin"),), ())
@@ -279,7 +279,7 @@ def test_bit_positions_that_make_tokens_long_are_a_warning(look_at: LookAt, data
 
     assert (finding.state, finding.message) == (
         "warning",
-        "the highest bit position is 8192, and 3 wait to be free again",
+        "the highest bit position is 8192; 3 are waiting to be released",
     )
 
 

@@ -68,7 +68,7 @@ def test_what_arrives_of_forged_headers_is_told(
         reported = states(url)
     assert reported == {
         "public-url": "ok",
-        "public-tls": "warning",  # it was asked over plain HTTP
+        "public-tls": "warning",  # it was the check used plain HTTP
         "public-address": of_address,
         "public-headers": of_headers,
     }

@@ -214,7 +214,7 @@ def test_an_object_store_that_does_not_answer_is_a_fault(look_at: LookAt) -> Non
     )
 
     assert state(finding) == "fault"
-    assert finding.message == "bucket files at http://127.0.0.1:1 does not answer"
+    assert finding.message == "bucket files at http://127.0.0.1:1 does not respond"
 
 
 def test_a_database_that_no_start_has_seen_is_a_fault(look: Look, empty_database_url: str) -> None:
@@ -227,7 +227,7 @@ def test_a_database_that_no_start_has_seen_is_a_fault(look: Look, empty_database
 def test_a_schema_of_another_version_is_a_fault(look_at: LookAt, database_url: str) -> None:
     execute(database_url, "UPDATE sys.alembic_version SET version_num = 'v0001'")
 
-    assert look_at("schema").message.startswith("v0001 is stored, and this version needs v")
+    assert look_at("schema").message.startswith("v0001, but this version needs v")
 
 
 def test_a_schema_of_a_newer_version_is_no_fault_where_this_one_is_new_enough(
@@ -242,7 +242,4 @@ def test_a_schema_of_a_newer_version_is_no_fault_where_this_one_is_new_enough(
     execute(database_url, "UPDATE sys.schema_support SET least_version = '0.8.0'")
     findings = look()
     assert state(findings["schema"]) == "fault"
-    assert (
-        findings["schema"].message
-        == f"v9999 is stored, which needs version 0.8.0 or later; this is {__version__}"
-    )
+    assert findings["schema"].message == f"v9999 needs version 0.8.0 or later; this is {__version__}"

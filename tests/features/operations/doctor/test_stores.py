@@ -81,7 +81,7 @@ def test_a_database_that_refuses_is_told_from_one_that_does_not_answer(
         assert look_at("database", DATABASE_URL=url).message == f"can't be used: {reason}"
     away = look_at("database", DATABASE_URL="postgresql://nobody@localhost:1/x")
     assert "Connection refused" in away.message
-    assert away.remedy.startswith("correct what it names on the server, or in database.url")
+    assert away.remedy.startswith("correct the error on the server, or in database.url")
 
 
 def test_a_session_store_that_refuses_is_told_from_one_that_does_not_answer(
@@ -107,8 +107,8 @@ def test_an_empty_number_beside_one_with_keys_is_a_warning(
     assert finding(5).state == "ok"
     empty = finding(3)
     assert empty.state == "warning"
-    assert "number 3 is empty, and there are keys in 5 (1 key)" in empty.message
-    assert empty.remedy.startswith("if the sessions are there, name that number")
+    assert "number 3 is empty, but there are keys in 5 (1 key)" in empty.message
+    assert empty.remedy.startswith("if the sessions are there, put that number")
 
 
 def test_an_account_that_may_not_ask_is_told_so(
@@ -269,7 +269,7 @@ def test_a_session_store_that_can_not_work_is_a_fault(store: StoreFacts) -> None
     [
         ({}, 1, "ok", "3 shards"),
         ({"covered": 0.67}, 0, "fault", "67.0% of the slots"),
-        ({"needs_all": True}, 0, "warning", "when one shard fails, all are refused"),
+        ({"needs_all": True}, 0, "warning", "if one shard fails, requests of all users are refused"),
         ({"most_replicas": 2}, 1, "warning", "2 replicas of a shard, of which 1 must confirm"),
         ({"replicas": 0}, 1, "fault", "0 replicas"),
         ({"needs_replicas": False}, 1, "warning", "min-replicas-to-write is not set"),
@@ -303,9 +303,13 @@ def test_a_database_that_is_too_old_is_a_fault() -> None:
 @pytest.mark.parametrize(
     ("most", "state", "message"),
     [
-        (39, "fault", "a node opens up to 40 of 39 (10 for each worker)"),
-        (79, "ok", "a node opens up to 40 of 79 (10 for each worker): enough for 1 node of this size"),
-        (97, "ok", "a node opens up to 40 of 97 (10 for each worker): enough for 2 nodes of this size"),
+        (39, "fault", "a node opens up to 40 of 39 connections (10 per worker)"),
+        (79, "ok", "a node opens up to 40 of 79 connections (10 per worker): enough for 1 node of this size"),
+        (
+            97,
+            "ok",
+            ("a node opens up to 40 of 97 connections (10 per worker): enough for 2 nodes of this size"),
+        ),
     ],
 )
 def test_connections_are_counted_for_all_workers_of_a_node(most: int, state: str, message: str) -> None:

@@ -29,7 +29,7 @@ from tests.features.operations.doctor.conftest import LookAt, execute, no_routes
         (
             {"set_aside": 1},
             "warning",
-            "1 accepted, 0 written, 0 under way, 1 set aside, which the database has refused",
+            "1 accepted, 0 written, 0 in progress, 1 set aside because the database rejected them",
         ),
     ],
     ids=["none", "all written", "dropped", "set aside"],
@@ -59,7 +59,7 @@ def test_months_without_a_partition_are_told_until_they_have_one(look_at: LookAt
     execute(database_url, f"DROP TABLE sys.login_log_{today:%Y_%m}")
 
     assert (before.state, after.state, AHEAD) == ("warning", "ok", 2)
-    assert look_at("log-months").message == f"there is no partition of login_log for {today:%Y-%m}"
+    assert look_at("log-months").message == f"missing partitions of login_log for {today:%Y-%m}"
 
 
 def test_a_failing_job_is_a_fault_and_one_that_nobody_runs_a_warning(database_url: str) -> None:
@@ -70,13 +70,13 @@ def test_a_failing_job_is_a_fault_and_one_that_nobody_runs_a_warning(database_ur
 
     assert judged("DELETE FROM sys.job") == (
         "ok",
-        "none yet: the first service that runs here adds them",
+        "none yet: the first start of the service adds them",
     )
     new = "INSERT INTO sys.job (job_name, due_time) VALUES ('file-sweep', now() - interval '10 minutes')"
     assert judged(new) == ("ok", "1 job, none failing or overdue")
     overdue = "UPDATE sys.job SET due_time = now() - interval '2 hours'"
-    assert judged(overdue) == ("warning", "nobody has run file-sweep when due")
-    assert judged("UPDATE sys.job SET failing = true") == ("fault", "the last run has failed of file-sweep")
+    assert judged(overdue) == ("warning", "overdue: file-sweep")
+    assert judged("UPDATE sys.job SET failing = true") == ("fault", "the last run failed: file-sweep")
     paused = "1 job, none failing or overdue; paused: file-sweep"
     assert judged("UPDATE sys.job SET paused = true") == ("ok", paused)
 
@@ -131,7 +131,7 @@ def test_what_is_not_as_in_a_given_file_is_named(database_url: str, redis_url: s
 
     assert (same.state, same.message) == (
         "ok",
-        "roles, menus, resources and bindings are those of state.yaml",
+        "roles, menus, resources and bindings match state.yaml",
     )
     named = "button x:y (not in the file), role auditor (changed), role user (changed)"
     assert (drifted.state, drifted.message) == ("warning", f"3 objects not as in state.yaml: {named}")

@@ -244,7 +244,7 @@ async def test_what_the_caller_lacks_is_refused_and_leaves_nothing(ground: Groun
             with_role(fine, "more", RoleState(role_name="More", buttons=("*",))),
             "role more: Among the Buttons",
         ),
-        (replace(fine, buttons={**state.buttons, "x:y": ButtonState(title="X")}), "The Button carries"),
+        (replace(fine, buttons={**state.buttons, "x:y": ButtonState(title="X")}), "The Button has"),
         (
             with_role(fine, "super", replace(state.roles["super"], description="X")),
             "role super: The role gives",
@@ -321,7 +321,7 @@ async def test_the_last_administrator_and_a_way_back_are_kept(ground: Ground) ->
             ),
         )
     roles = {key: role for key, role in state.roles.items() if key != "super"}
-    with pytest.raises(EditRefusedError, match="role super: Users have the role"):
+    with pytest.raises(EditRefusedError, match="role super: The role still has users"):
         await ground.apply(caller, replace(state, roles=roles), prune=True)
 
     assert await everything(ground) == before

@@ -85,7 +85,7 @@ def test_a_file_is_exported_planned_and_applied(
     applied = command("apply", "state.yaml")
     again, left = command("apply", "state.yaml"), command("plan", "state.yaml", "--prune")
 
-    assert unchanged == (0, "What is stored is what the file says.\nNobody gains or loses anything.\n", "")
+    assert unchanged == (0, "What is stored is what the file says.\nNo access is gained or lost.\n", "")
     assert planned[0] == shown[0] == marked[0] == 2
     new = "+ role reporter\n    name: Reporter\n    buttons: + *\n"
     assert planned[1].startswith(f"{new}1 to create, 0 to change, 0 to delete.\n")
@@ -201,9 +201,9 @@ def test_what_a_user_lacks_is_refused_in_words_and_recorded(
     )
 
     assert [outcome[0] for outcome in (as_wanda, as_otto, as_nobody)] == [1, 1, 1]
-    assert "portcullis: role reporter: Among the Buttons are permissions that you do not hold" in as_wanda[2]
+    assert "portcullis: role reporter: The Buttons include permissions that you do not hold" in as_wanda[2]
     assert "required: *" in as_wanda[2]
-    assert "It includes POST /api/role, which you may not send" in as_otto[2]
+    assert "It includes POST /api/role, which you are not allowed to send" in as_otto[2]
     assert "There is no user nobody" in as_nobody[2]
     assert len(rows(variables, "SELECT id FROM sys.role")) == 4
     entries = rows(variables, "SELECT * FROM sys.operation_log WHERE module = 'state' ORDER BY create_time")

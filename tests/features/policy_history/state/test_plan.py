@@ -77,7 +77,7 @@ async def test_what_is_stored_gives_an_empty_plan(ground: Ground) -> None:
     planned = await ground.plan(await ground.state(), prune=True)
 
     assert (planned.edits.edits, planned.edits.left, planned.refused) == ((), (), ())
-    assert as_lines(planned) == ["What is stored is what the file says.", "Nobody gains or loses anything."]
+    assert as_lines(planned) == ["What is stored is what the file says.", "No access is gained or lost."]
 
 
 async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Ground) -> None:
@@ -146,7 +146,7 @@ async def test_a_service_account_is_no_administrator_who_could_remain(ground: Gr
 
     planned = await ground.plan(replace(state, roles=roles))
 
-    assert planned.refused == ("This would leave no enabled user who may do everything",)
+    assert planned.refused == ("This would leave no enabled user with all permissions",)
 
 
 async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:
@@ -169,10 +169,10 @@ async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:
     assert planned.refused == (
         "resource GET /api/user/list: has the same code as GET /api/a",
         "role other: has the same name as admin",
-        "This would leave no enabled user who may do everything",
+        "This would leave no enabled user with all permissions",
         f"{LOCKED_OUT}; lockedOut: PUT /api/role/{{id}}/permissions",
     )
-    assert "role auditor: Users have the role; users: wanda" in pruning.refused
+    assert "role auditor: The role still has users; users: wanda" in pruning.refused
 
 
 async def test_a_plan_tells_which_invariant_it_would_break(ground: Ground) -> None:
@@ -186,7 +186,7 @@ async def test_a_plan_tells_which_invariant_it_would_break(ground: Ground) -> No
     same = await plan(ground.database, shipped, state, prune=False)
 
     (refusal,) = planned.refused
-    head = "This would break what must stay true: readers; brokenInvariants: readers: R: "
+    head = "This would violate an invariant of the policy: readers; brokenInvariants: readers: R: "
     assert refusal.startswith(head)
     assert same.refused == ()
 

@@ -1,0 +1,269 @@
+// @ts-check
+/**
+ * What has changed about who may do what: by day, with who did it, what was gained and lost, and the policy lines.
+ * Callers without the audit log see the revisions alone.
+ */
+import { Problem } from "../client/portcullis.js";
+import { button, card, empty, h, link, pieces } from "../core/dom.js";
+import { form } from "../parts/form.js";
+import { FIRST, access, lines } from "../parts/lines.js";
+import { inWords, withChanges } from "../parts/logs.js";
+import { answering, asking } from "../parts/policy.js";
+import { revertButton } from "../parts/revert.js";
+import { withoutReason } from "../parts/sentence.js";
+import { time } from "../parts/time.js";
+import { trouble } from "../parts/trouble.js";
+import { CHANGES as T } from "../strings/changes.js";
+import { FRAME } from "../strings/frame.js";
+import { POLICY } from "../strings/policy.js";
+
+const LOG = "/api/operation-log/list";
+const REVISIONS = "/api/policy/revisions";
+const DIFF = "/api/policy/diff";
+const SIZE = 100;
+/** The most values that are shown of a change. */
+const VALUES = 8;
+/** The fields of records that hold lists of what is given. */
+const GIVEN = new Set(["roles", "permissions", "resources"]);
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
+
+/** @typedef {import("../core/page.js").Page} Page */
+/** @typedef {import("../types/api").ListedRevision} Revision */
+/** @typedef {{from: string, to?: string, text?: string, revisions?: [number, number]}} Span */
+
+/** @param {Page} page */
+export async function show(page) {
+  page.title(T.title);
+  const { query, path } = page;
+  const between = query.has("from") || path !== "/changes" || query.get("since") === "revisions";
+  const since = between ? "revisions" : (query.get("since") ?? "1");
+  const choice = (/** @type {string} */ value, /** @type {string} */ text) => {
+    const anchor = link(`/changes?since=${value}`, text);
+    if (value === since) anchor.setAttribute("aria-current", "page");
+    return anchor;
+  };
+  const body = h("div", { class: "body" });
+  const shown = question(page);
+  page.put(
+    page.may(`GET ${LOG}`) &&
+      h(
+        "nav",
+        { class: "tabs", "aria-label": T.title },
+        T.sinces.map(([days, text]) => choice(String(days), text)),
+        page.may("GET /api/policy/changes") && choice("sign-off", T.signOff),
+        page.may(`GET ${DIFF}`) && choice("revisions", T.revisions),
+      ),
+    between && card("", shown),
+    body,
+  );
+  if (between && !query.has("from")) return;
+  answering(page, shown, body, async () => {
+    const span = between ? await betweenRevisions(page) : await sinceThen(page, since);
+    return span ? await days(page, span) : empty(T.noSignOff);
+  });
+}
+
+/** Return the form that asks for two revisions. @param {Page} page */
+function question(page) {
+  const value = (/** @type {string} */ name) => Number(page.query.get(name)) || null;
+  const attributes = { min: 1 };
+  const made = form({
+    fields: [
+      { name: "from", label: T.from, type: "number", required: true, value: value("from"), attributes },
+      { name: "to", label: T.to, type: "number", value: value("to"), help: T.toHelp, attributes },
+    ],
+    submit: T.show,
+    quiet: true,
+    save: ({ from, to }) => {
+      if (to && to <= from) throw new Problem(422, { errors: [{ field: "to", message: T.later }] });
+      return asking(page, { from, to });
+    },
+  });
+  made.classList.add("question");
+  return made;
+}
+
+/** Return the span after a revision, to another one or to the newest. @param {Page} page @returns {Promise<Span>} */
+async function betweenRevisions(page) {
+  const newest = (await page.call("GET", REVISIONS, { query: { size: 1 } })).data.items[0]?.revision ?? 1;
+  const [from, to] = [Number(page.query.get("from")), Number(page.query.get("to")) || newest];
+  await page.call("GET", DIFF, { query: { from, to, size: 1 } }); // says which of them is none
+  const [begin, end] = await Promise.all(
+    [from, to].map(async (revision) => {
+      const path = /** @type {any} */ ({ revision });
+      const { data } = await page.call("GET", `${REVISIONS}/{revision}`, { path, query: { size: 1 } });
+      return new Date(Date.parse(data.createTime) + 1).toISOString(); // times have microseconds
+    }),
+  );
+  return { from: begin, to: end, text: T.between(from, to), revisions: [from, to] };
+}
+
+/**
+ * Return the span since so many days, or since the caller's sign-off; null if there is none.
+ * @param {Page} page @param {string} since @returns {Promise<Span | null>}
+ */
+async function sinceThen(page, since) {
+  if (since !== "sign-off") {
+    const midnight = new Date(new Date().setHours(0, 0, 0, 0));
+    midnight.setDate(midnight.getDate() - (Number(since) || 1));
+    return { from: midnight.toISOString() };
+  }
+  try {
+    const { data } = await page.call("GET", "/api/policy/changes", { query: { size: 1 } });
+    const { signOff, sinceTime: from, since: first, to } = data;
+    const text = signOff ? T.signedOff(signOff.title, first) : undefined;
+    return { from, text, ...(to > first ? { revisions: [first, to] } : {}) };
+  } catch (problem) {
+    if (problem instanceof Problem && problem.status === 422) return null;
+    throw problem;
+  }
+}
+
+/** Return the changes of a span by day, the latest first. @param {Page} page @param {Span} span */
+async function days(page, { text, revisions: range, ...span }) {
+  const place = h("div", { class: "body" });
+  const [first, revisions] = await Promise.all([entries(page, span, 1), revisionsOf(page, span)]);
+  /** @type {any[]} */ const known = [];
+  const put = (/** @type {any} */ { items, total }, /** @type {number} */ number) => {
+    known.push(...items);
+    const byDay = Map.groupBy(joined(known, revisions), ({ at }) => DAY.format(new Date(at)));
+    const list = (/** @type {ReturnType<typeof joined>} */ changes) =>
+      h(
+        "ul",
+        { class: "desk" },
+        changes.map((change) => row(page, change)),
+      );
+    const next = async () => put(await entries(page, span, number + 1), number + 1);
+    place.replaceChildren(
+      ...[...byDay].map(([day, changes]) => card(day, list(changes))),
+      ...(byDay.size === 0 ? [empty(T.none)] : []),
+      ...(number * SIZE < total ? [button(T.more, next)] : []),
+    );
+  };
+  put(first, 1);
+  const open = page.query.get("access") === "true";
+  return [
+    text && h("p", null, text),
+    range && card("", linesBetween(page, range, T.lines(...range), { open })),
+    place,
+  ];
+}
+
+/** Read a page of entries, for callers who may. @param {Page} page @param {Span} span @param {number} number */
+async function entries(page, span, number) {
+  if (!page.may(`GET ${LOG}`)) return { items: [], total: 0 };
+  const query = { rights: true, status: ["2xx"], dryRun: false, size: SIZE, page: number, ...span };
+  return withChanges(page, (await page.call("GET", LOG, { query })).data);
+}
+
+/**
+ * Read the revisions of a span, for callers who may.
+ * @param {Page} page @param {Span} span @returns {Promise<Revision[]>}
+ */
+async function revisionsOf(page, span) {
+  if (!page.may(`GET ${REVISIONS}`)) return [];
+  return (await page.call("GET", REVISIONS, { query: { ...span, size: 200 } })).data.items;
+}
+
+/**
+ * Return entries with the revision that each has published, and the other revisions, the latest first.
+ * @param {any[]} known @param {Revision[]} revisions
+ * @returns {{at: string, entry?: any, revision?: Revision}[]}
+ */
+function joined(known, revisions) {
+  const byRequest = new Map(revisions.map((revision) => [revision.requestId, revision]));
+  const logged = known.map((entry) => ({
+    at: entry.createTime,
+    entry,
+    revision: byRequest.get(entry.requestId),
+  }));
+  const published = new Set(logged.map(({ revision }) => revision));
+  const others = revisions.filter((revision) => !published.has(revision));
+  return [...logged, ...others.map((revision) => ({ at: revision.createTime, revision }))].toSorted(
+    (first, second) => Date.parse(second.at) - Date.parse(first.at),
+  );
+}
+
+/** @param {Page} page @param {ReturnType<typeof joined>[number]} change */
+function row(page, { at, entry, revision }) {
+  const address = entry && page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null;
+  const number = revision?.revision ?? 1;
+  return h(
+    "li",
+    null,
+    address ? link(address, time(at, { clock: true })) : time(at, { clock: true }),
+    h(
+      "div",
+      null,
+      entry ? inWords(page, entry) : causeOf(revision),
+      entry && difference(entry.changes ?? []),
+      revision &&
+        number > 1 &&
+        page.may(`GET ${DIFF}`) &&
+        linesBetween(page, [number - 1, number], T.revision(number, revision.added, revision.removed)),
+    ),
+    entry && revertButton(page, entry),
+  );
+}
+
+/** Return who has published a revision and why, as the list of revisions has it. @param {any} revision */
+function causeOf({ userName, cause }) {
+  const by = ` by ${userName}`;
+  return `${userName ?? T.service}: ${cause.endsWith(by) ? cause.slice(0, -by.length) : cause}`;
+}
+
+/**
+ * Return what was gained and lost by the changes of an entry.
+ * @param {import("../parts/sentence.js").Change[]} changes
+ */
+function difference(changes) {
+  const given = changes.filter(({ field }) => GIVEN.has(field));
+  const list = (
+    /** @type {"ins" | "del"} */ tag,
+    /** @type {string} */ title,
+    /** @type {"before" | "after"} */ side,
+    /** @type {"removed" | "added"} */ count,
+  ) => {
+    const all = given.flatMap((change) => (change[side] ?? []).map(withoutReason));
+    const total = given.reduce((sum, change) => sum + (change[count] ?? change[side]?.length ?? 0), 0);
+    const shown = all.slice(0, VALUES);
+    const values = shown.map((value, place) => [place > 0 && ", ", h(tag, null, value)]);
+    const left = total - shown.length;
+    return total > 0 && h("small", null, `${title}: `, values, left > 0 && ` ${T.andMore(left)}`);
+  };
+  return h(
+    "span",
+    { class: "delta" },
+    list("ins", T.gained, "after", "added"),
+    list("del", T.lost, "before", "removed"),
+  );
+}
+
+/**
+ * Return the lines that differ between two revisions, and who gains and loses by it; read once they are unfolded.
+ * @param {Page} page @param {[number, number]} range @param {string} summary @param {{open?: boolean}} [options]
+ */
+function linesBetween(page, [from, to], summary, { open = false } = {}) {
+  const read = async (/** @type {any} */ part) =>
+    (await page.call("GET", DIFF, { query: { from, to, ...part } })).data;
+  const place = h("div", { "aria-live": "polite" });
+  const impact = async () =>
+    place.replaceChildren(
+      await access(
+        async (part) => /** @type {any} */ ((await read({ ...part, size: 1, access: true })).access),
+      ),
+    );
+  const content = h("div", { class: "body" });
+  const load = async () => {
+    content.replaceChildren(h("p", { class: "loading" }, FRAME.loading));
+    try {
+      content.replaceChildren(...pieces([lines(read, await read(FIRST), POLICY.sameLines), place]));
+      place.replaceChildren(button(POLICY.showImpact, impact));
+      if (open) await impact();
+    } catch (problem) {
+      if (!page.signal.aborted) content.replaceChildren(trouble(problem, load));
+    }
+  };
+  const ontoggle = () => content.childElementCount === 0 && load();
+  return h("details", { open, ontoggle }, h("summary", null, summary), content);
+}
