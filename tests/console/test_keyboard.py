@@ -33,7 +33,7 @@ def test_the_focus_follows_views_and_returns_on_the_way_back(visit: Visit, house
     expect(heading).to_have_text("Your sign-ins")
     expect(heading).to_be_focused()
     press("/")
-    expect(page.get_by_label("Event")).to_be_focused()
+    expect(page.get_by_role("combobox", name="Event")).to_be_focused()
     page.go_back()
     expect(heading).to_have_text("Your account")
     expect(page.get_by_label("Email")).to_be_focused()

@@ -128,7 +128,7 @@ def test_a_key_is_made_shown_once_works_and_is_deleted(visit: Visit, house: Hous
     dialog.get_by_label("Name").fill("job")
     dialog.get_by_label("Limited to").fill("system:user:list\nsystem:role:list")
     button(dialog, "Create a key").click()
-    key = page.get_by_role("textbox", name="The new key").input_value()
+    key = page.get_by_role("textbox", name="New key").input_value()
     headers = {"Authorization": f"Bearer {key}"}
     info = f"{house.url}/api/user/info"
     assert httpx.get(info, headers=headers, trust_env=False).json()["data"]["userName"] == "nightly"
@@ -154,7 +154,7 @@ def test_findings_are_shown_and_a_job_is_run_and_paused(visit: Visit, house: Hou
     button(page, "Pause: file-sweep").click()
     expect(page.get_by_role("button", name="Resume: file-sweep")).to_be_focused()
     button(page, "Run now: file-sweep").click()
-    expect(page.get_by_role("status").get_by_text("Job file-sweep runs now")).to_be_visible()
+    expect(page.get_by_role("status").get_by_text("Job file-sweep is running")).to_be_visible()
     visit.picture("jobs")
     (job,) = [entry for entry in house.send("GET", "/api/jobs")["items"] if entry["name"] == "file-sweep"]
     assert job["paused"]

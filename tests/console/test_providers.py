@@ -136,12 +136,12 @@ def test_a_member_links_the_own_account_and_unlinks_it(site: Site) -> None:
     site.house.member("godwit")
     site.visit.sign_in_by_hand("godwit", "/account")
     page = site.page
-    button(page, "Link with Example Inc.").click()
+    button(page, "Link to Example Inc.").click()
     card = page.get_by_role("table", name="Sign-in with providers")
     says(card, site.provider.subject)
     button(card, "Unlink: Example Inc.").click()
     button(page.get_by_role("dialog"), "Unlink").click()
-    expect(button(page, "Link with Example Inc.")).to_be_visible()
+    expect(button(page, "Link to Example Inc.")).to_be_visible()
 
 
 @pytest.mark.extended
@@ -186,4 +186,4 @@ def test_a_user_from_a_provider_proves_there_what_is_demanded(site: Site) -> Non
     headed(page, "Your account")
     button(page, "Unlink: Example Inc.").click()
     button(page.get_by_role("dialog"), "Unlink").click()
-    expect(button(page, "Link with Example Inc.")).to_be_visible()
+    expect(button(page, "Link to Example Inc.")).to_be_visible()

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.acts import UNSAFE, act, button, follow
+from tests.console.acts import UNSAFE, act, button, follow, headed
 from tests.console.house import House
 from tests.console.test_units import DOCUMENTS
 from tests.console.visits import Visit
@@ -16,7 +16,8 @@ def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -
     page = visit.open("/resources")
     expect(page.get_by_role("heading", name="Required by endpoints")).to_be_visible()
     visit.picture("resources")
-    follow(page, "Not registered", "Coverage")
+    page.get_by_role("link", name="Not registered").click()
+    headed(page, "Coverage")
     page.get_by_role("searchbox", name="Endpoint").fill("/api/file/{id}/public-link")
     for method in ("POST", "DELETE"):
         page.get_by_role("checkbox", name=f"{method} /api/file/{{id}}/public-link").check()

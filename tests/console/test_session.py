@@ -177,6 +177,7 @@ def test_a_page_that_comes_back_from_the_history_is_loaded_anew(visit: Visit, ho
 
 def test_a_view_that_can_not_be_loaded_for_a_while_costs_no_session(visit: Visit, house: House) -> None:
     house.member("offline", "system:role:list")
+    visit.page.reload()  # a document that has loaded no view yet
     page = visit.open("/account", name="offline")
     visit.expected += ["net::ERR_INTERNET_DISCONNECTED", "net::ERR_FAILED"]
     visit.context.set_offline(offline=True)

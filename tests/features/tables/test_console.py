@@ -41,7 +41,7 @@ def test_the_faults_of_a_table_are_shown_by_row_before_it_is_saved(visit: Visit,
     choose("userName,nickName,roles\nruff,Ruff,auditor\nreeve,,nobody\n")
     expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
     faults = page.get_by_role("table").get_by_role("row")
-    says(faults.nth(1), "2", "nickName")
+    says(faults.nth(1), "3", "nickName")
     expect(page.locator(".request")).to_contain_text("422 ")
     visit.axe()
     visit.picture("import")
