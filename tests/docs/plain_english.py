@@ -56,7 +56,7 @@ EXCEPTIONS: Final = (
 """File, words and reason of sentences that stay as they are; at most forty."""
 
 MOST_WORDS: Final = 3_000
-"""Words of a page outside code blocks."""
+"""Words of a page outside code blocks and pictures."""
 
 MEASURED: Final = "docs/reference/performance.md"
 """Written by ``dev.py bench``, with tables of any length."""
@@ -65,7 +65,9 @@ _COMPILED: Final = {advice: re.compile(pattern, re.IGNORECASE) for advice, patte
 _CODE: Final = re.compile(
     r"^ *```.*?^ *```[^\n]*$|<!--.*?-->|`[^`\n]*`|\]\([^)\s]*\)", re.DOTALL | re.MULTILINE
 )
-_BLOCK: Final = re.compile(r"^ *```.*?^ *```[^\n]*$|<!--.*?-->", re.DOTALL | re.MULTILINE)
+_BLOCK: Final = re.compile(
+    r"^ *```.*?^ *```[^\n]*$|<!--.*?-->|^!\[[^\]]*\]\([^)]*\)$", re.DOTALL | re.MULTILINE
+)
 _BREAK: Final = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\. ))|\s*\|\s*|; ")
 _LOGS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 _MESSAGE: Final = re.compile(r"[A-Za-z]{2,}(?: [^ ]+){2,}")
@@ -153,7 +155,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def length_faults(place: str, text: str) -> Iterator[str]:
-    """Yield a fault if a page has too many words outside code blocks."""
+    """Yield a fault if a page has too many words outside code blocks and pictures."""
     count = len(_BLOCK.sub("", text).split())
     if count > MOST_WORDS and place != "CHANGELOG.md":
         yield f"{place}: {count} words, at most {MOST_WORDS}: split the page"
