@@ -94,6 +94,7 @@ CHECKS = (
     ("python", "-m", "service", "policy", "lint", "--files"),
     ("python", "-m", "tests.contract"),
     ("python", "-m", "tests.console.declarations", "--check"),
+    ("python", "-m", "tests.docs.plain_english"),
     ("hadolint", "deploy/Dockerfile"),
     (
         *("check-jsonschema", "--builtin-schema", "vendor.compose-spec"),

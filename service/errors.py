@@ -252,7 +252,10 @@ def too_weak(decision: Decided, user: Caller | None = None) -> InsufficientAuthe
     """
     needs = step_up(decision.required, decision.codes)
     if needs is None and CURRENT_PASSWORD in decision.required:
-        why = "The own address changes with the current password: PUT /api/user/profile with currentPassword"
+        why = (
+            "To change your own address, send the current password: PUT /api/user/profile with "
+            "currentPassword"
+        )
         return PermissionDenied(why, decision, field="currentPassword")
     if needs is None:
         return PermissionDenied("This requires another authentication method", decision)
@@ -341,7 +344,7 @@ class Conflict(Refusal):
 
 
 class ActOnOneself(Conflict):
-    """The enforcer denied an act on the own account, which nobody may do, whatever they hold.
+    """The enforcer denied an act on the caller's own account; no permission allows it.
 
     It is a conflict, since no permission would help, and has the members of ``PermissionDenied``.
     """

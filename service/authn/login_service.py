@@ -167,7 +167,7 @@ class LoginService:
     async def _enter_failure(self, error: Exception, user_name: str | None, device: str | None) -> None:
         """Record the failure; with a name only if a user has it.
 
-        An unknown name may be a password typed into the wrong field, and so may an unknown device type.
+        An unknown name or device type may be a password typed into the wrong field.
         """
         locked = False
         if user_name is not None and isinstance(error, errors.RateLimited) and error.limit in _OF_ACCOUNT:

@@ -19,8 +19,8 @@ MOST_TARGETS: Final = 1_000
 class FieldChange(Struct, frozen=True, omit_defaults=True):
     """The change of one field of the record ``target``; None where the record or the value is not there.
 
-    Of a field with many values, such as the permissions of a role, ``before`` has those that were removed and
-    ``after`` those that were added; ``removed`` and ``added`` count them, and are None for any other field.
+    For a field with many values, such as the permissions of a role, ``before`` has the removed values and
+    ``after`` the added ones; ``removed`` and ``added`` count them, and are None for any other field.
     """
 
     target: str

@@ -1,4 +1,4 @@
-"""Empties the session store of what belongs to a database that is no more."""
+"""Removes the keys of a former database from the session store."""
 
 import re
 from collections.abc import AsyncIterator, Sequence

@@ -74,10 +74,10 @@ NAMED: Final = 3
 """Maximum number of names in one line."""
 
 
-def few(names: Sequence[str]) -> str:
+def few(names: Iterable[str], *, separator: str = ", ", most: int = NAMED) -> str:
     """Return the first of ``names`` for a message, each once, in a form that is safe to print."""
     listed = [printable(name) for name in dict.fromkeys(names)]
-    return f"{', '.join(listed[:NAMED])}{', …' if len(listed) > NAMED else ''}"
+    return separator.join([*listed[:most], *(["…"] if len(listed) > most else [])])
 
 
 Routes: TypeAlias = Callable[[Shipped], Sequence[KnownRoute]]

@@ -19,7 +19,7 @@ _PR_SET_THP_DISABLE: Final = 41  # linux/prctl.h
 # after some seconds without a hash (``authn.passwords``).
 MALLOC: Final[Mapping[str, str]] = {
     "MALLOC_ARENA_MAX": "1",
-    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),  # bytes; glibc allows no more
+    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),  # bytes; glibc has this limit
     "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # since glibc 2.35: madvise(2) for transparent huge pages
 }

@@ -151,7 +151,8 @@ class Auth:
         unit="days",
         check=between(0, 730),
         help="After how many days without a login and without any use an account is dormant: its owner is "
-        "told, and `dormant_grace` later it is disabled, but never the last administrator. 0: never.",
+        "notified, and `dormant_grace` later it is disabled, but never the last administrator. 0: "
+        "never.",
     )
     dormant_grace: int = setting(
         14,

@@ -36,8 +36,9 @@ class Mail:
         "",
         check=_mail_url,
         help="The mail server: `smtps://mail.example.com` (TLS from the start, port 465), "
-        "`smtp+starttls://…` (TLS before anything is told, port 587; a server that does not offer it gets no "
-        "mail) or `smtp://…` (in clear, port 25). Empty: no mail is sent.",
+        "`smtp+starttls://…` "
+        "(TLS before any other command, port 587; a server that does not offer it gets no mail) or "
+        "`smtp://…` (in clear, port 25). Empty: no mail is sent.",
     )
     user: str = setting("", help="The name to log in with at the mail server. Empty: no login.")
     password: str = setting("", secret=True, help="The password of that name.")

@@ -30,9 +30,10 @@ class Policy:
     assurance: Demands = setting(
         "base",
         help="How strongly somebody must have authenticated, by a column of `assurance.table`: `base`, a "
-        "login; `administrators`, two factors for what changes users, roles, the policy, keys and services, "
-        "and a fresh login for ending sessions and for the own address and phone number; `everybody`, two "
-        "factors for all but enrolling, logging out and one's own data. Name the same on all nodes.",
+        "login; `administrators`, two factors for what changes users, roles, the policy, keys and "
+        "services, and a fresh login for ending sessions and for changes of one's address and phone "
+        "number; `everybody`, two factors for all but enrolling, logging out and one's own data. Name "
+        "the same on all nodes.",
     )
     invariants: Paths = setting(
         Paths(),

@@ -19,10 +19,10 @@ class Redis:
         secret=True,
         check=store_url,
         help="An external session store: `redis://user:password@host:6379/0`, `rediss://` with TLS, "
-        "`unix:///path`, or `redis+sentinel://user:password@host1:26379,host2:26379/name`: see "
-        "[high availability](../guides/high-availability.md#valkey-with-sentinel). Of a cluster "
-        "`redis+cluster://user:password@host1:6379,host2:6379`. Empty: an embedded Valkey in the data "
-        "directory.",
+        "`unix:///path`, or `redis+sentinel://user:password@host1:26379,host2:26379/name`: see [high "
+        "availability](../guides/high-availability.md#valkey-with-sentinel). For a cluster: "
+        "`redis+cluster://user:password@host1:6379,host2:6379`. Empty: an embedded Valkey in the "
+        "data directory.",
     )
     wait_replicas: int = setting(
         0,

@@ -88,7 +88,10 @@ def _assertions(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]
     if settings.auth.forward_assertion and settings.auth.jwt_algorithm.startswith("HS"):
         yield Fault(
             "auth.forward_assertion",
-            f"needs an RS, ES or EdDSA algorithm: who can verify {settings.auth.jwt_algorithm} can also sign",
+            (
+                "needs an RS, ES or EdDSA algorithm: everyone who can verify "
+                f"{settings.auth.jwt_algorithm} can also sign"
+            ),
         )
 
 

@@ -20,9 +20,10 @@ class Throttle:
         10,
         unit="attempts",
         check=between(1, _MOST),
-        help="Logins to one account from all devices that have not logged in to it before, taken together. A "
-        "known device (address and User-Agent of an earlier login) has as many of its own, and so has each "
-        "session, for a password that is changed or proved again. A login that succeeds restarts the count.",
+        help="Logins to one account from all devices that have not logged in to it before, taken "
+        "together. A known device (address and User-Agent of an earlier login) and each session have "
+        "the same number of their own, for a password that is changed or confirmed again. A login "
+        "that succeeds restarts the count.",
     )
     second_factor: int = setting(
         20,

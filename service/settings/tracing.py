@@ -43,8 +43,8 @@ class Tracing:
     ratio: float = setting(
         0.1,
         check=between(0, 1),
-        help="The share of the requests whose traces are recorded: from 0, none, to 1, all. Of a continued "
-        "trace (`continue_from`) the caller decides.",
+        help="The share of the requests whose traces are recorded: from 0, none, to 1, all. For a "
+        "continued trace (`continue_from`), the caller decides.",
     )
     service_name: str = setting(
         "portcullis", check=not_empty, help="The `service.name` of the spans, by which collectors group them."
@@ -80,9 +80,9 @@ class Tracing:
         (),
         shown="nobody's",
         check=not_everyone,
-        help="Networks of peers whose `traceparent` is continued: the id of the trace is theirs, and so is "
-        "whether it is recorded. A proxy among them must set or remove this header of its own clients. For "
-        "everybody else a new trace begins, whose span links to theirs.",
+        help="Networks of peers whose `traceparent` is continued: they choose the trace id and whether "
+        "the trace is recorded. A proxy among them must set or remove this header of its own "
+        "clients. For everybody else a new trace begins, whose span links to theirs.",
     )
 
     @property

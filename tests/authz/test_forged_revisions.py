@@ -351,7 +351,7 @@ async def test_a_start_publishes_what_is_stored_whatever_the_newest_revision_say
     assert (made.added, made.removed) == (1, 1)  # what it has put right shows among the changes
     assert board.checkpoint is not None
     audit = await audit_revisions(database, RevisionSeals(KEY), dict([board.checkpoint]))
-    assert "revision 2 differs from what was reported earlier" in audit.faults
+    assert "revision 2 differs from the earlier report" in audit.faults
 
 
 async def test_revisions_from_before_the_first_seal_stay_trusted_and_each_later_one_must_have_one(

@@ -80,7 +80,7 @@ def test_a_refusal_is_explained_and_repaired(
     role(house, name("task-deleter-and-more"), "system:role:delete", "system:role:list", "system:role:create")
     headers = token(house, person)
     for _ in range(12):
-        assert httpx.delete(f"{house.url}/api/role/4711", headers=headers).status_code == 403
+        assert httpx.delete(f"{house.url}/api/role/4712", headers=headers).status_code == 403
     house.wait_for_log("operation", 12, userName=person, decision="deny")
     visit.sign_in()
     walk = Walk(page, keys=keys)
@@ -88,13 +88,13 @@ def test_a_refusal_is_explained_and_repaired(
     headed(page, "Explain")
     answer = page.get_by_role("heading", level=2).first
     expect(answer).to_have_text(
-        f"Refused {person} may not DELETE /api/role/4711: no role gives system:role:delete."
+        f"Refused {person} may not DELETE /api/role/4712: no role gives system:role:delete."
     )
     visit.axe()
 
     walk.act(button(page, "Give a role"))
     expect(dialog.get_by_label("Reason")).to_have_value(
-        re.compile("^Needed for DELETE /api/role/4711, refused by decision r")
+        re.compile("^Needed for DELETE /api/role/4712, refused by decision r")
     )
     walk.act(button(dialog, "Preview"))
     walk.act(button(dialog, "Assign a role"))

@@ -79,7 +79,7 @@ def test_a_role_that_a_statement_keeps_from_who_may_ask_for_it_is_found(tmp_path
     ((name, place, reason),) = findings
     assert (name, place) == ("request-against-invariant", "role auditor")
     assert reason.startswith("apart: ")
-    assert "who has the roles second" in reason
+    assert "a user with the roles second" in reason
     assert findings_of(rule(Stage("ok:one", 1)), {("chief",): 3}, read_invariants([stated])) == []
 
 

@@ -144,7 +144,7 @@ REVIEW = """
 """
 OPENING = "INSERT INTO sys.opening (resource_id, code, end_time) VALUES"
 FORMS = {
-    "assignments with a start or an end": (
+    "assignments with a beginning or an end": (
         "UPDATE sys.user_role SET valid_until = now() + interval '1 day'",
         "UPDATE sys.user_role SET valid_until = NULL",
     ),

@@ -43,7 +43,7 @@ def test_a_wrong_model_is_refused_with_its_line_and_the_reason(tmp_path: Path) -
     (tmp_path / "wrong.conf").write_text(wrong)
     message = refusal(tmp_path, PORTCULLIS_POLICY__MODEL=str(tmp_path / "wrong.conf"))
     place = f"{tmp_path}/wrong.conf:{line_with(wrong, '|| holdsTree(')}: "
-    reason = "the function 'holdsTree' is not known"
+    reason = "the function 'holdsTree' is unknown"
     assert any(line.startswith(place) and reason in line for line in message.splitlines()), message
     assert not (tmp_path / "data").exists()
 

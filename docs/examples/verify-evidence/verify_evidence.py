@@ -130,7 +130,7 @@ def verify(
     ) as error:
         return [], [f"the archive can't be read: {error!r}"]
     if not heads:
-        notes.append("compared with no head: its entries are as the key of the chains says, and no more")
+        notes.append("not compared with a head: only the chain key was verified")
     return notes, faults
 
 
@@ -267,7 +267,7 @@ def of_closing(file: bytes, manifest: Any, content: Any, log: Any) -> list[str]:
             for change in changes or ():
                 if (change["target"], change["field"], change["after"]) == expected:
                     return []
-    return ["no entry of the log tells of this content: it is not that of the closed review"]
+    return ["no entry of the log has this content: it differs from the closed review"]
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ class PolicyChanges:
     async def reload(self, cause: str, *, user_name: str | None = None) -> Policy:
         """Derive the policy again from the stored data, publish it if it differs, and put it in force.
 
-        For rows that were changed past this service, and for published lines that were tampered with.
+        For rows that were changed directly in the database, and for published lines that were tampered with.
         Conflict as for ``begin``, and when the model or the policy files can't be used, or are no longer
         those of the start: other workers would not know them.
         """

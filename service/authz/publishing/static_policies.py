@@ -12,7 +12,7 @@ _log = structlog.get_logger()
 
 
 class StaticPolicies:
-    """Compares the own digests that workers report with the own digest of this node.
+    """Compares the static policy digests that workers report with the digest of this node.
 
     ``allowed`` are the digests that may serve; empty, all may. Each change of the findings is logged once. It
     is an error while a worker decides by a static policy that is not in ``allowed``, or, if ``allowed`` is

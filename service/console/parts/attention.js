@@ -62,8 +62,7 @@ export async function attention(page, { quiet }) {
     ...kinds.map((kind) => neglected(page, kind)),
   ]);
   const wrong = checked ? health.wrong(checked).sort((a, b) => worst(a) - worst(b)) : [];
-  const alike = [...Map.groupBy(wrong, ({ check }) => check).values()];
-  const all = [...alike.map((findings) => findingRow(page, findings)), ...counted.flat()];
+  const all = [...wrong.map((finding) => findingRow(page, finding)), ...counted.flat()];
   if (quiet && all.length === 0) return null;
   const { guide } = document.documentElement.dataset;
   return [
@@ -87,23 +86,8 @@ function worst({ state }) {
   return Object.keys(DOCTOR.states).indexOf(state);
 }
 
-/**
- * Return the findings of one check as a row: the first as a sentence, the others folded.
- * @param {Page} page @param {import("../types/api").CheckFinding[]} findings @returns {Row}
- */
-function findingRow(
-  page,
-  [
-    {
-      check,
-      state,
-      message,
-      remedy,
-      users: [user],
-    },
-    ...others
-  ],
-) {
+/** @param {Page} page @param {import("../types/api").CheckFinding} finding @returns {Row} */
+function findingRow(page, { check, state, message, remedy, users: [user] }) {
   const own = check === "first-administrator" && user?.id === page.me.id;
   const [address, text] = own
     ? ["/account", T.changeOwn]
@@ -111,20 +95,7 @@ function findingRow(
   return {
     mark: badge(DOCTOR.states[state] ?? state, state === "fault" ? "bad" : "warn"),
     text: [h("strong", null, `${T.check(check)}:`), " ", localTimes(message)],
-    help: [
-      remedy && localTimes(remedy),
-      others.length > 0 &&
-        h(
-          "details",
-          null,
-          h("summary", null, T.alike(others.length)),
-          h(
-            "ul",
-            null,
-            others.map((other) => h("li", null, localTimes(other.message))),
-          ),
-        ),
-    ],
+    help: remedy && localTimes(remedy),
     act: way(page, user ? address.replace("{user}", String(user.id)) : address, text),
   };
 }

@@ -11,15 +11,8 @@ import { plain, sentence } from "./sentence.js";
 /** @typedef {import("./sentence.js").Change} Change */
 /** @typedef {{method: string, template: string, path: any, body?: any, ifMatch?: string | null}} Plan A request. */
 
-/** The paths of records, by their kind in the log. */
-const RECORDS = /** @type {Record<string, string>} */ ({
-  user: "/api/user",
-  role: "/api/role",
-  resource: "/api/resource",
-  service: "/api/service",
-  menu: "/api/menu",
-  button: "/api/menu",
-});
+/** The kinds of records in the log, each with its paths in the API. */
+const KINDS = ["user", "role", "resource", "service", "menu", "button"];
 /** What records hold many of: the field of the log, the path, and the member of the request. */
 const LISTS = /** @type {Record<string, [field: string, template: string, member: string]>} */ ({
   role: ["permissions", "/api/role/{id}/permissions", "permissions"],
@@ -67,8 +60,8 @@ async function planned(/** @type {Page} */ page, /** @type {any} */ entry) {
   const [target] = targets;
   const kind = target.slice(0, target.indexOf(":"));
   const name = target.slice(kind.length + 1);
-  const base = RECORDS[kind];
-  if (!base) throw refusal(T.unknown);
+  if (!KINDS.includes(kind)) throw refusal(T.unknown);
+  const base = `/api/${kind === "button" ? "menu" : kind}`;
   const [, numbered, more] = /^\/api\/[a-z-]+\/(\d+)(\/.*)?$/.exec(entry.url) ?? [];
   if (entry.method === "DELETE" && !more) throw refusal(T.deleted);
   const id = numbered ?? (await idOf(page, kind, name));
@@ -177,7 +170,7 @@ async function idOf(page, kind, name) {
   if (!finds[kind]) throw refusal(T.unknown);
   const [field, value, key] = finds[kind];
   const query = { [field]: value, size: 200 };
-  const { data } = await page.call("GET", `${RECORDS[kind]}/list`, { query });
+  const { data } = await page.call("GET", `/api/${kind}/list`, { query });
   const record = data.items.find((/** @type {any} */ each) => key(each) === name);
   if (!record) throw refusal(T.gone(name));
   return record.id;

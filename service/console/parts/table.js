@@ -111,7 +111,8 @@ export function listing(page, config) {
   }
 
   const narrowing = filters.length > 0 ? filtering(page, caption, filters, set) : null;
-  const menu = config.grid || groups ? null : listMenu(page, { caption, columns, filters }, () => refresh());
+  const plain = config.grid || groups || (columns.length < 4 && filters.length === 0);
+  const menu = plain ? null : listMenu(page, { caption, columns, filters }, () => refresh());
   const file = config.file && fileButton(config.file, columns, read);
   const acts = pieces([actions, file, menu?.element]);
   const bar =

@@ -27,7 +27,6 @@ export const ATTENTION = {
   title: "What needs attention",
   fine: "Nothing needs attention.",
   guide: "Guide",
-  alike: (/** @type {number} */ n) => `${n.toLocaleString()} more like this`,
   roleless: (/** @type {number} */ n) => `${count(n, "enabled user has", "enabled users have")} no role`,
   rolelessText: "A user without a role can only sign in.",
   rolelessAct: "Show these users",

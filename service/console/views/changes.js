@@ -127,15 +127,11 @@ async function days(page, { text, revisions: range, ...span }) {
   const put = (/** @type {any} */ { items, total }, /** @type {number} */ number) => {
     known.push(...items);
     const byDay = Map.groupBy(joined(known, revisions), ({ at }) => DAY.format(new Date(at)));
-    const list = (/** @type {ReturnType<typeof joined>} */ changes) =>
-      h(
-        "ul",
-        { class: "desk" },
-        changes.map((change) => row(page, change)),
-      );
     const next = async () => put(await entries(page, span, number + 1), number + 1);
     place.replaceChildren(
-      ...[...byDay].map(([day, changes]) => card(day, list(changes))),
+      ...[...byDay].map(([day, changes]) =>
+        card(day, h("ul", { class: "desk" }, ...changes.map((change) => row(page, change)))),
+      ),
       ...(byDay.size === 0 ? [empty(T.none)] : []),
       ...(number * SIZE < total ? [button(T.more, next)] : []),
     );

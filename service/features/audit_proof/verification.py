@@ -133,7 +133,7 @@ class _Walk:
         for number, hash_ in sorted(hashes.items()):
             if (revision := self.known.get(number)) is not None:
                 if revision.hash != hash_:
-                    self.faults.append(f"revision {number} differs from what was reported earlier")
+                    self.faults.append(f"revision {number} differs from the earlier report")
             elif self._is_left_behind(number):
                 lost += 1
             else:

@@ -108,7 +108,7 @@ class Walk:
     def _compare(self, key: str, number: int, link: bytes) -> None:
         reported = self._reported.hashes.get((self._log, self._day, key), {}).get(number)
         if reported is not None and reported != link.hex():
-            self._fault(f"number {number} or one before it differs from what was reported earlier")
+            self._fault(f"number {number} or one before it differs from the earlier report")
 
     def _fault(self, fault: str) -> None:
         self.fault_count += 1

@@ -53,7 +53,7 @@ FEATURE = Feature(
                 ("create", "create a user; the password is asked for", "commands_admin_create"),
                 ("reset-password", "set a password, which is asked for, and end all sessions", _RESET),
                 ("reset-factors", "remove all second factors of a user, and end all sessions", _RESET),
-                ("list", "list users, and who may do everything", "commands_admin_list"),
+                ("list", "list users, and mark holders of all permissions", "commands_admin_list"),
             ),
             help="users, without the API",
             after="db",

@@ -3,8 +3,7 @@
 from typing import Final
 
 from service.features.dormant_accounts import store
-from service.kernel.text import printable
-from service.operator.findings import Check, Finding, Installation, ok, warning
+from service.operator.findings import Check, Finding, Installation, few, ok, warning
 
 _MANY: Final = 5
 
@@ -18,10 +17,9 @@ async def dormant_accounts(installation: Installation) -> Finding:
         quiet = await store.quiet(connection, auth.dormant_days)
     if not quiet:
         return ok(f"every account was used within {auth.dormant_days} days, or its last use is unknown")
-    names = ", ".join(printable(each.user_name) for each in quiet[:_MANY])
+    names = few((each.user_name for each in quiet), most=_MANY)
     return warning(
-        f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}"
-        + (", …" if len(quiet) > _MANY else ""),
+        f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}",
         "the job dormant-accounts disables them, but never the last administrator",
         users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
     )

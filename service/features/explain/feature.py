@@ -7,7 +7,7 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="explain",
-    title="Policy questions: who can do what, why, and what if",
+    title="Policy questions: access, reasons and simulations",
     needs=("decision_log", "log_reading"),
     paths=(
         "/api/policy/coverage",

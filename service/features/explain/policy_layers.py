@@ -26,7 +26,7 @@ RegisteredBy = Annotated[
     Meta(examples=[["orders"]]),
     Meta(
         description="The other services that have registered a request that no route of this service serves, "
-        "by name. Of the policy in force; empty for a past revision."
+        "by name, for the policy in force; empty for a past revision."
     ),
 ]
 Name = Annotated[str, Meta(examples=["GET /api/role/list"])]

@@ -215,7 +215,7 @@ class Uploads:
     async def clear(self, file_id: int, key: str) -> None:
         """Delete the object and the row of a discarded file.
 
-        Failures are left to the cleanup, and so are objects that a backup is about to copy. An object of the
+        The cleanup deletes failed objects and objects that a backup is about to copy. An object of the
         installation that this one was restored from stays.
         """
         with suppress(errors.Unavailable):

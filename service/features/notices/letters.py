@@ -99,7 +99,7 @@ WORDS: Final[Mapping[str, Words]] = {
     ),
     "new_device": _notice(
         "A login from a new device",
-        "{_ACCOUNT.capitalize()} was used to log in from a new device or location.",
+        f"{_ACCOUNT.capitalize()} was used to log in from a new device or location.",
     ),
     "second_factor_blocked": _notice(
         "Wrong second factors",
@@ -116,7 +116,7 @@ WORDS: Final[Mapping[str, Words]] = {
     ),
     "factor_removed": _notice(
         "A second factor was removed",
-        "A second factor was removed from {_ACCOUNT}: {factor}, named {name}.",
+        f"A second factor was removed from {_ACCOUNT}: {{factor}}, named {{name}}.",
     ),
     "identity_linked": _notice(
         "An account of a provider was linked",
@@ -140,7 +140,7 @@ WORDS: Final[Mapping[str, Words]] = {
     ),
     "address_changed": _moved(
         "Your email address was changed",
-        "The email address of {_ACCOUNT} was changed. This mail was sent to the previous address.",
+        f"The email address of {_ACCOUNT} was changed. This mail was sent to the previous address.",
     ),
     "recovery_changed": _moved(
         "Your address for password resets was changed",

@@ -124,7 +124,8 @@ class CertificateWatch:
     async def health(self) -> Health:
         """Return ``down`` if a certificate is not valid now, ``degraded`` if the end of one is urgent.
 
-        Of the last look; a new one is begun if that is old, and not waited for. The details are the ends.
+        Uses the last check; if it is old, a new one starts in the background. The details are the expiry
+        times.
         """
         self._take()
         if self._looking is None and monotonic() - self._began >= self._every and endpoints(self._settings):

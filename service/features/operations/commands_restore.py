@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--unauthenticated",
         action="store_true",
-        help="do not check the seal: whoever wrote the archive controls all restored data",
+        help="do not check the seal: the author of the archive controls all restored data",
     )
     parser.add_argument(
         "--keep-links",

@@ -125,7 +125,7 @@ class PermissionUses:
         self._day_ends = self._steady() + (day + 1) * _DAY - now
 
     def _take_back(self, codes: list[str], days: Mapping[int, Mapping[int, int]]) -> None:
-        """Add what was not merged to what was noted meanwhile, whose bits mean other codes."""
+        """Add unmerged uses to uses noted in the meantime, whose bits mean other codes."""
         for day, users in days.items():
             kept = self._days.setdefault(day, {}) if users else {}
             for user, mask in users.items():

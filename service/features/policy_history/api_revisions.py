@@ -60,7 +60,7 @@ class PublishedRevision(Schema, kw_only=True):
 
     `userName` and `requestId` are `null` for a start and for commands. `added` and `removed` are `null` for
     revisions that an older version published, whose changes were not kept. `tampered` counts the stored
-    lines and revisions that somebody had changed or made past the service, and that this revision replaced.
+    lines and revisions that were changed or made directly in the database, and that this revision replaced.
     `authenticity` says whether the seal of the revision is right, and `distrust` what speaks against it.
     """
 

@@ -82,7 +82,7 @@ def _revision(revision: RevisionChanges) -> Iterator[str]:
         note = f": {printable(signed.note)}" if signed.note else ""
         yield f"    signed off {signed.create_time} by {signed.user_name}, {printable(signed.title)}{note}"
     if revision.tampered:
-        yield f"    {revision.tampered} lines or revisions had been changed past the service"
+        yield f"    {revision.tampered} lines or revisions had been changed directly in the database"
     if revision.distrust is not None:
         yield f"    NOT as it was published: {revision.distrust}"
         return

@@ -40,9 +40,9 @@ class PolicyRestore:
 
         ``match`` is called with the newest revision, under the lock; its exceptions roll the change back.
         Raises ``NotFound`` for an unknown revision, and ``RevisionUntrusted`` if it or the newest one differs
-        from what was published. Raises ``Conflict`` with ``cannotReturn`` if an object can't be restored, and
-        ``PermissionDenied`` if the caller may not make one of the edits individually. Also raises what the
-        edits and ``UnitsOfWork.publishing`` raise.
+        from its published version. Raises ``Conflict`` with ``cannotReturn`` if an object can't be restored,
+        and ``PermissionDenied`` if the caller may not make one of the edits individually. Also raises what
+        the edits and ``UnitsOfWork.publishing`` raise.
         """
         async with self._units.publishing(write, f"revision {revision} restored") as unit:
             latest = await policy_revisions.latest(unit.connection)
@@ -78,8 +78,8 @@ async def _require_same(candidate: Policy, lines: list[PublishedLine], revision:
     differing = await asyncio.to_thread(_differing, candidate, lines)
     if differing:
         raise Conflict(
-            f"What is stored does not lead back to revision {revision}: rows were changed past this service. "
-            "Reload the policy first, and look at the difference",
+            f"What is stored does not lead back to revision {revision}: rows were changed directly in the "
+            "database. Reload the policy first, and look at the difference",
             rule="history",
             differing=differing[:20],
         )

@@ -11,7 +11,7 @@ from service.features.policy_history.state_entries import FORMAT, OPTIONAL, memb
 
 _HEAD: Final = """\
 # Roles, menus, resources and bindings of a Portcullis installation, without users and secrets.
-# Written by "portcullis state export"; "portcullis state plan" compares it with what is stored,
+# Written by "portcullis state export"; "portcullis state plan" compares it with the stored data,
 # "portcullis state apply" makes what is stored equal to it.
 #
 # A Menu is known by the names of the Menus above it and its own, a Button and a role by its code, a resource

@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE", type=Path, required=True, help="the file to write")
     parser.add_argument("--format", choices=_WRITERS, help="html, unless FILE ends in .md")
     parser.add_argument(
-        "--since", metavar="REVISION", type=int, help="tell what has changed since then, and by whom"
+        "--since", metavar="REVISION", type=int, help="report changes since then, with their authors"
     )
     parser.add_argument(
         "--mutate", action="store_true", help="measure the mutation score, which takes a while"

@@ -93,7 +93,9 @@ def _lines(revision: RevisionChanges) -> list[str]:
     if revision.added_lines is None or revision.removed_lines is None:
         return ["not kept"]
     tampered = (
-        [f"{revision.tampered} lines or revisions changed past the service"] if revision.tampered else []
+        [(f"{revision.tampered} lines or revisions changed directly in the database")]
+        if revision.tampered
+        else []
     )
     return [
         *tampered,

@@ -86,7 +86,7 @@ _LAYERS = {
     policy_rules.SERVICE: "Layer service: the other services, and how their routers read requests",
     policy_rules.ACCOUNT: "Layer account: what callers may do with whose account",
     policy_rules.ASSURANCE: "Layer assurance: how strongly callers must have authenticated",
-    policy_rules.REQUEST: "Layer request: who may ask for which role",
+    policy_rules.REQUEST: "Layer request: eligible requesters of each role",
     policy_rules.APPROVE: "Layer approve: who approves the requests of others, and how many must",
     policy_rules.REVIEW: "Layer review: who decides in reviews who keeps a role",
 }
@@ -143,7 +143,7 @@ def _summary(reported: Reported) -> Iterator[Block]:
             ("Stored policy (database)", Cell(published.digest, code=True)),
             ("Published lines", _as_registered(reported.stored.drift)),
         ]
-    yield Table("What this report is about", ("Of the policy", "Value"), [(Cell(a), b) for a, b in facts])
+    yield Table("What this report is about", ("Policy", "Value"), [(Cell(a), b) for a, b in facts])
     yield Table("Results", ("Question", "Answer"), [(Cell(name), cell) for name, cell in _results(reported)])
     if not reported.stored:
         yield Paragraph(
@@ -237,7 +237,7 @@ def _lines(reported: Reported) -> Iterator[Block]:
     yield Paragraph(
         "A line is layer, object, code. A request must pass the layers resource and endpoint, and then "
         "both of its objects the layer assurance, whose words say how strongly somebody has "
-        "authenticated. Of several codes for one object, any one is enough. "
+        "authenticated. If an object has several codes, any one is enough. "
         "@login opens to everybody logged in, @anyone to everybody, @nobody to nobody."
     )
     rules = reported.policy.rules

@@ -60,7 +60,7 @@ async def unused_rights(installation: Installation) -> Finding:
         known = "" if recorded is None else f" since {rfc3339(recorded)}"
         return ok(f"not known yet: uses are recorded{known}, and {DAYS} days are asked about")
     if not (assignments or keys):
-        return ok(f"whoever has a role, and every API key, was there within {DAYS} days")
+        return ok(f"all users with a role and all API keys were active within {DAYS} days")
     return warning(
         f"{counted(assignments, 'assignment')} of users who have used nothing for {DAYS} days, and "
         f"{counted(keys, 'API key')} as old that nobody has used",

@@ -81,9 +81,7 @@ def verify(
             )
         _check_segment(verified, segment, keys, heads)
     if not heads:
-        verified.notes.append(
-            "compared with no head: its entries are as the key of the chains says, and no more"
-        )
+        verified.notes.append("not compared with a head: only the chain key was verified")
     if content.kind == "review" and content.facts.get("state") == "closed":
         _check_closing(verified, content, segments)
     return verified
@@ -192,9 +190,7 @@ def _check_closing(verified: Verified, content: Content, segments: Sequence[Segm
     closed = (f"review:{content.facts.get('id')}", "content", digest_of(content))
     links = (link for segment in segments if segment.log == _LOG for link in segment.links if link.about)
     if not any(closed in _closings(link) for link in links):
-        verified.faults.append(
-            "no entry of the log tells of this content: it is not that of the closed review"
-        )
+        verified.faults.append("no entry of the log has this content: it differs from the closed review")
 
 
 def _closings(link: Link) -> list[tuple[str, str, str]]:

@@ -155,7 +155,7 @@ USER: Final = Schema(
         Attribute("active", "Whether the account is enabled.", kind="boolean"),
         Attribute(
             "emails",
-            "The address. Of several, the primary one is kept.",
+            "The address. If there are several, the primary one is kept.",
             kind="complex",
             many=True,
             parts=(

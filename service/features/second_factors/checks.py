@@ -7,7 +7,7 @@ from typing import Final
 from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.second_factors import store
 from service.kernel.feature import provided
-from service.operator.findings import Check, Finding, Installation, fault, ok, warning
+from service.operator.findings import Check, Finding, Installation, fault, few, ok, warning
 from service.records.user_overview import administrators
 from service.settings import SettingsError, local_factor_key, local_previous_factor_key
 
@@ -24,7 +24,7 @@ async def second_factors(installation: Installation) -> Finding:
     without = [admin for admin in admins if not admin.second_factor]
     if not without:
         return ok(f"all {len(admins)} users who hold * have a second factor")
-    names = ", ".join(admin.user_name for admin in without[:_MANY])
+    names = few((admin.user_name for admin in without), most=_MANY)
     message = f"{len(without)} of {len(admins)} users who hold * have no second factor: {names}"
     if all(admin.now - admin.create_time < _NEW for admin in without):
         return ok(f"{message}; their accounts are new")

@@ -122,7 +122,7 @@ class _Known:
         self._within: dict[str, Caller] = {}
 
     def is_recent(self, now: float) -> bool:
-        """Whether the data is still valid, provided that no change is announced."""
+        """Return true if the data is still valid, provided that no change is announced."""
         return time.monotonic() - self.read_at <= MOST_AGE and self.since <= now < self.until
 
     def within(self, scope: str) -> Caller:

@@ -45,7 +45,7 @@ def _of_role(persons: Standing, invariants: Invariants, role: str) -> Iterator[F
         yield Finding(AGAINST_INVARIANT, ask(role), broken)
     words = policy.rules.codes(ASSURANCE, assured(REQUEST, ask_at_once(role)))
     if words and not _needs_two_factors(policy, words):
-        yield Finding(WEAK_EMERGENCY, ask_at_once(role), "it is given at once to who has a password alone")
+        yield Finding(WEAK_EMERGENCY, ask_at_once(role), "in an emergency, a password alone is enough")
 
 
 def _needs_two_factors(policy: Policy, words: tuple[str, ...]) -> bool:
@@ -125,4 +125,4 @@ def _broken(persons: Standing, invariants: Invariants, role: str, authors: list[
 
 
 def _named(roles: Roles) -> str:
-    return f"who has the roles {' '.join(roles)}" if roles else "who has no role"
+    return f"a user with the roles {' '.join(roles)}" if roles else "a user without a role"

@@ -130,7 +130,7 @@ class StoredResource:
 def stored_findings(
     standing: Standing, resources: Collection[StoredResource], invariants: Invariants = NONE
 ) -> list[Finding]:
-    """Return what there is to say about ``resources``, and about the roles and users of ``standing``.
+    """Return the findings about ``resources``, and about the roles and users of ``standing``.
 
     Its policy is the one derived from ``resources``; ``invariants`` may name roles that do not exist. Roles
     that hold ``*`` count neither as holders nor as containing others: they pass everything by design.

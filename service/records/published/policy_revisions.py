@@ -30,8 +30,8 @@ class PolicyRevision(Struct, frozen=True):
 
     ``user_name`` and ``request_id`` are those of the request that changed it, None without a request.
     ``added`` and ``removed`` count the lines that differ from the revision before; None when they are not
-    kept. ``tampered`` counts the lines and the revisions before it that were changed or made past the
-    service. ``lines_digest`` is that of the lines alone, as ``history.lines_digest`` makes it.
+    kept. ``tampered`` counts the lines and the revisions before it that were changed or made directly in the
+    database. ``lines_digest`` is that of the lines alone, as ``history.lines_digest`` makes it.
     ``prior_revision`` and ``prior_hash`` are those of the revision that it was made from. ``seals`` are by
     the ids of their keys, and ``sealed_from`` is the first revision of those that must have one: see
     ``service.audit.chain.seals``.
@@ -206,12 +206,12 @@ async def all_recorded(connection: AsyncConnection, first: int, last: int) -> bo
 
 
 async def tampering_count(source: Source) -> int:
-    """Return the number of revisions that replaced lines changed past the service."""
+    """Return the number of revisions that replaced lines changed directly in the database."""
     return await _TAMPERED.one_or_none(source) or 0
 
 
 async def tamperings(connection: AsyncConnection) -> list[PolicyRevision]:
-    """Return the revisions that replaced lines changed past the service, oldest first."""
+    """Return the revisions that replaced lines changed directly in the database, oldest first."""
     return await _REVISION.where(connection, policy_revision.c.tampered > 0, order=policy_revision.c.revision)
 
 

@@ -78,7 +78,7 @@ def _read(schema: Any, names: set[str], free: list[Any]) -> bool:
         properties = schema.get("properties", {})
         names.update(properties)
         below = [*properties.values(), *(value for name, value in schema.items() if name != "properties")]
-        # A dictionary or Any: its names are known only at run time. One of Any is an object, and no more.
+        # A dictionary or Any: its names are known only at run time. A value of Any is an object.
         unnamed = schema.get("type") == "object" and "properties" not in schema
         is_open = not schema or schema.get("additionalProperties", unnamed) is not False
     else:

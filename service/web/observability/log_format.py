@@ -1,8 +1,8 @@
 """The log on standard output: JSON lines for machines, readable lines on a terminal, one per event.
 
 structlog and the standard library's ``logging`` (so also uvicorn) write through the same processors. Headers,
-query values, tokens and bodies are never logged. Clients can't inject lines: JSON escapes control characters,
-and so do the readable lines.
+query values, tokens and bodies are never logged. Clients can't inject lines: JSON and
+the readable lines escape control characters.
 """
 
 import json

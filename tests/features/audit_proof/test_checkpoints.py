@@ -69,7 +69,7 @@ async def test_a_database_with_fewer_entries_than_were_written_is_found_also_onc
     await write(place, 7, 8, 9)
     ended = verified(place, tmp_path)
     assert ended.status == 1
-    assert "number 5 or one before it differs from what was reported earlier" in ended.output
+    assert "number 5 or one before it differs from the earlier report" in ended.output
 
 
 async def test_a_session_store_that_is_away_is_told_and_stops_no_audit(place: Place, tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ async def test_the_audit_finds_a_revision_that_is_gone_by_what_was_kept_elsewher
     assert whole.status == 0, whole.output
 
     ended = await asyncio.to_thread(verified, tmp_path, kept.variables, "--heads", str(heads))
-    assert "  revision 3 differs from what was reported earlier" in ended.output.splitlines()
+    assert "  revision 3 differs from the earlier report" in ended.output.splitlines()
 
 
 @pytest.mark.feature("metrics")

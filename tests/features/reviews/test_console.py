@@ -119,6 +119,8 @@ def decide_the_group_and_an_exception(reviewer: Visit) -> None:
     dialogs.get_by_label("Reason").fill("They have left the files")
     reviewer.axe()
     button(dialogs, "Revoke").click()
+    expect(dialogs).to_contain_text("Lose access")
+    button(dialogs, "Revoke").click()
     expect(page.get_by_text("Decided about 2 assignments: revoke.")).to_be_visible()
     expect(entry).to_have_accessible_name("Reviews 1 waiting for you")
     button(group, "Details: rookery of rook-b").click()

@@ -97,7 +97,7 @@ async def test_an_archive_made_anew_about_other_decisions_does_not_fit_the_log(h
 
     faults = verify(made, [Chain()], await kept_heads(house)).faults
 
-    assert faults == ["no entry of the log tells of this content: it is not that of the closed review"]
+    assert faults == ["no entry of the log has this content: it differs from the closed review"]
 
 
 async def test_a_seal_by_a_key_needs_the_key(house: Inside) -> None:

@@ -185,7 +185,7 @@ async def test_an_entry_about_something_else_does_not_tell_what_a_review_was(hou
     ]
 
     # The log may have grown since: then the kept head is a later one.
-    why = "no entry of the log tells of this content: it is not that of the closed review"
+    why = "no entry of the log has this content: it differs from the closed review"
     assert why in faults(MAKER.archive(forged, claimed), await kept_heads(house))
 
 

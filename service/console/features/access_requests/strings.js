@@ -54,7 +54,6 @@ export const REQUESTS = {
   allRoles: (/** @type {number} */ n) => (n === 1 ? "Details" : `All ${n.toLocaleString()} roles`),
   askFor: (/** @type {string} */ role) => `Ask for access: ${role}`,
   noRoles: "No role can be requested by you. Ask an administrator.",
-  noRoleFits: "No role fits.",
   searchRoles: "Search in names and what they open",
   youHaveIt: "You have it",
   opensRole: "Opens",

@@ -27,6 +27,9 @@ export async function show(page) {
     !isNewest &&
       linkButton(`/policy/revisions/${data.revision + 1}`, T.following, { icon: "right", kind: "quiet" }),
     compares && !isNewest && linkButton(`/policy/compare?from=${data.revision}`, T.compareNow),
+    compares &&
+      data.revision > 1 &&
+      linkButton(`/policy/compare?from=${data.revision - 1}&to=${data.revision}&access=true`, T.impactTitle),
     !isNewest &&
       page.may("POST /api/policy/revisions/{revision}/restore") &&
       button(T.restore, () => restore(page, data.revision), { icon: "refresh" }),
@@ -55,16 +58,6 @@ export async function show(page) {
         ],
         ["", data.tampered > 0 && T.tampered(data.tampered)],
       ]),
-      compares &&
-        data.revision > 1 &&
-        h(
-          "div",
-          { class: "actions" },
-          linkButton(
-            `/policy/compare?from=${data.revision - 1}&to=${data.revision}&access=true`,
-            T.impactTitle,
-          ),
-        ),
     ),
     signed,
     card(

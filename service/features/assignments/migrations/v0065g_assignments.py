@@ -7,8 +7,8 @@ down_revision = "v0065f"
 kind = "expand"
 least_version = "0.2.0"
 
-# An older version inserts a user and a role, which is an assignment without an end. Of the assignments that
-# there are, nobody knows when they were made and by whom.
+# An older version inserts a user and a role, which is an assignment without an end. The time and
+# the author of existing assignments are unknown.
 ASSIGNMENTS = """
 ALTER TABLE sys.user_role
     DROP CONSTRAINT user_role_pkey,

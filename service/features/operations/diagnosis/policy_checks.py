@@ -19,7 +19,7 @@ from service.laboratory.analysis.sources import standing_of
 from service.laboratory.findings.approver_findings import approver_findings
 from service.laboratory.findings.request_findings import request_findings
 from service.laboratory.findings.stored_findings import unmet_demands
-from service.operator.findings import NAMED, Finding, Installation, fault, few, ok, warning
+from service.operator.findings import Finding, Installation, fault, few, ok, warning
 from service.records import role_holdings
 from service.records.installation import seed_catalogue
 from service.records.installation.feature_rows import rows_in_need
@@ -82,9 +82,8 @@ async def invariants(installation: Installation) -> Finding:
         )
     if not broken:
         return ok(f"{len(stated.statements)} statements hold")
-    more = f", and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
     return fault(
-        f"{'; '.join(map(str, broken[:NAMED]))}{more}",
+        few(map(str, broken), separator="; "),
         "correct the named objects or the statement; changes that violate it further are refused",
     )
 
@@ -98,12 +97,12 @@ async def policy_workers_agree(installation: Installation) -> Finding:
     behind = [worker for worker in present if worker.fault or worker.revision < newest]
     if not behind:
         return ok(f"{len(present)} workers use revision {newest}" if present else ("no worker is running"))
-    late = [
+    late = few(
         f"{worker.worker} with {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
-        for worker in behind[:NAMED]
-    ]
+        for worker in behind
+    )
     return warning(
-        f"{len(behind)} of {len(present)} do not use revision {newest}: {', '.join(late)}",
+        f"{len(behind)} of {len(present)} do not use revision {newest}: {late}",
         "restart these nodes with the same version and settings",
     )
 
@@ -120,8 +119,8 @@ async def static_policies_agree(installation: Installation) -> Finding:
             if present
             else f"static policy {own[:8]}"
         )
-    named = [f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others[:NAMED]]
-    message = f"{len(others)} of {len(present)} do not use the static policy {own[:8]}: {', '.join(named)}"
+    named = few(f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others)
+    message = f"{len(others)} of {len(present)} do not use the static policy {own[:8]}: {named}"
     strangers = [worker for worker in others if worker.own_digest not in allowed]
     if allowed and not strangers:
         return ok(f"{message}; policy.own_digests lists all of them")
@@ -140,9 +139,8 @@ async def demands_met(installation: Installation) -> Finding:
     unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
     if not unmet:
         return ok("all users can meet the authentication demands of their permissions")
-    named = "; ".join(f"roles {finding.place}: {finding.reason}" for finding in unmet[:NAMED])
-    more = f", and {len(unmet) - NAMED} more" if len(unmet) > NAMED else ""
-    return warning(f"{named}{more}", "ask these users to enrol a factor: docs/guides/second-factors.md")
+    named = few((f"roles {finding.place}: {finding.reason}" for finding in unmet), separator="; ")
+    return warning(named, "ask these users to enrol a factor: docs/guides/second-factors.md")
 
 
 async def request_rules(installation: Installation) -> Finding:
@@ -156,9 +154,8 @@ async def request_rules(installation: Installation) -> Finding:
     findings = [*asked, *alike]
     if not findings:
         return ok("all requestable roles can be approved without violating invariants")
-    named = "; ".join(f"{finding.place}: {finding.reason}" for finding in findings[:NAMED])
-    more = f", and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
-    return warning(f"{named}{more}", "change the request rule, or the holders of the codes of its stages")
+    named = few((f"{finding.place}: {finding.reason}" for finding in findings), separator="; ")
+    return warning(named, "change the request rule, or the holders of the codes of its stages")
 
 
 async def tampering(installation: Installation) -> Finding:
@@ -194,7 +191,7 @@ async def seals(installation: Installation) -> Finding:
     if made.sealed_from is not None:
         return ok(f"revision {latest.revision} is sealed; all revisions since {made.sealed_from} must be")
     without = [worker.worker for worker in present if made.key_ids and not made.can_all_seal([worker])]
-    named = f": {', '.join(without[:NAMED])} can't create seals" if without else ""
+    named = f": {few(without)} can't create seals" if without else ""
     return warning(
         f"revisions without a seal are trusted{named}",
         "start all nodes with this version and the same oplog.chain_key",

@@ -1,4 +1,4 @@
-"""Who has made or last edited a record."""
+"""The author or last editor of a record."""
 
 from alembic import op
 

@@ -44,7 +44,7 @@ def spell_domains(connection: sa.Connection) -> None:
     for user_id, email in connection.execute(encoded).all():
         connection.execute(changed, {"email": plain_address(email), "id": user_id})
     named = sa.text("""SELECT id, user_name FROM sys."user" WHERE user_name_key ~ '@.*xn--'""")
-    # Of two accounts with one name in two spellings, the second keeps its key, by which nobody finds it.
+    # If two accounts have one name in two spellings, the second keeps its key, which matches no login.
     keyed = sa.text(
         'UPDATE sys."user" SET user_name_key = :key WHERE id = :id'
         ' AND NOT EXISTS (SELECT FROM sys."user" WHERE user_name_key = :key)'

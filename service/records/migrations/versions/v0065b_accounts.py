@@ -22,7 +22,7 @@ ALTER TABLE sys."user"
 CREATE INDEX user_made_by_idx ON sys."user" (made_by);
 CREATE INDEX user_password_initial_idx ON sys."user" (id) WHERE password_initial IS NOT NULL;
 """
-# Of the first administrator it was told by any edit until now: it stays told where it was.
+# Until now, any edit of the first administrator counted as a new password; such an edit still counts.
 ADMINISTRATOR = """
 UPDATE sys."user" SET password_time = update_time
     WHERE user_name_key = 'admin' AND update_time <> create_time;
@@ -34,7 +34,7 @@ CREATE TABLE sys.user_login (
     CONSTRAINT user_login_pkey PRIMARY KEY (user_id)
 );
 """
-# Of the logins before, those of a month: a start must not read years of the log.
+# Only the logins of the last month: a start must not read years of the log.
 LOGINS = """
 INSERT INTO sys.user_login (user_id, last_login_time)
     SELECT user_id, max(create_time) FROM sys.login_log

@@ -70,4 +70,4 @@ def test_doctor_finds_a_provider_with_the_name_of_what_provisions(look_at: LookA
     execute(database_url, "UPDATE sys.directory SET kind = 'scim' WHERE name = 'good'")
     finding = look_at("directory-names", **chosen)
     assert finding.state == "fault"
-    assert "share a name: good" in finding.message
+    assert "have the same name: good" in finding.message
