@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.console.house import House
+from tests.console.test_home import ALL_LEFT, answer_with
 from tests.console.visits import Visit
 from tests.console.walks import Walk
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
@@ -27,6 +28,7 @@ def test_tasks_of_forms_take_few_clicks(visit: Visit, house: House, tmp_path: Pa
     house.api.post("/api/service", json={"name": name}).raise_for_status()
     button = {"menuType": "Button", "title": f"Read {name}", "authMark": f"{name}:read"}
     house.api.post("/api/menu", json=button).raise_for_status()
+    answer_with(visit, "**/api/system/first-steps", dict.fromkeys(ALL_LEFT, True))  # nothing is folded
     visit.sign_in()
     walk = Walk(visit.page, keys=keys)
     _endpoint_with_button(walk, name)

@@ -23,7 +23,7 @@ def test_from_the_first_password_to_a_log_that_tells_who_was_refused_and_then_al
     visit: Visit, house: House, keys: bool
 ) -> None:
     page, main = visit.page, visit.page.get_by_role("main")
-    answer_with(visit, "**/api/system/first-steps", ALL_LEFT)
+    answer_with(visit, "**/api/system/first-steps", ALL_LEFT | {"password": True})
     visit.go()
     walk = Walk(page, keys=keys)
     walk.type(page.get_by_label("User name"), ADMINISTRATOR)

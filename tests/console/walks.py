@@ -49,6 +49,9 @@ class Walk:
     def to(self, name: str, heading: str | None = None) -> None:
         """Go to a page by its entry of the navigation."""
         navigation = self.page.get_by_role("navigation", name="Main navigation")
+        folded = navigation.locator("details:not([open])", has=self.page.get_by_text(name, exact=True))
+        if folded.count():
+            self.act(folded.locator("summary"))
         self.act(navigation.get_by_role("link", name=name, exact=True))
         expect(self.page.get_by_role("heading", level=1)).to_have_text(heading or name)
 
