@@ -108,7 +108,7 @@ def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: Hou
     expect(page.get_by_text("Nobody gains or loses access to anything.")).to_be_visible()
     page.get_by_label("Up to revision").fill("999999")
     button(page, "Show").click()
-    expect(page.get_by_text("There is no such revision")).to_be_visible()
+    expect(page.get_by_text("The revision does not exist")).to_be_visible()
     expect(page.get_by_label("Up to revision")).to_be_focused()
 
 
@@ -225,7 +225,7 @@ def test_the_matrix_is_searched_folded_saved_and_walked_by_keys(visit: Visit, ho
     with page.expect_download() as download:
         button(page, "Download as CSV").click()
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "Request,Authentication,auditor,super"
+    assert lines[0] == "Endpoint,Authentication,auditor,super"
     assert "DELETE /api/role/{id},,no,by a wildcard *" in lines
 
     page.locator("tbody tr").nth(1).get_by_role("link").first.focus()
