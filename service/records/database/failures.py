@@ -14,7 +14,7 @@ from service.kernel.text import printable
 
 OUT_OF_REACH: Final = "The database is out of reach"
 OVERLOADED: Final = "Too many requests are waiting for the database"
-BEING_CHANGED: Final = "Others are changing the same, or what it depends on: nothing was done. Try again"
+BEING_CHANGED: Final = "Another change to the same data is in progress. Try again"
 READ_ONLY: Final = "The database takes no changes"
 INCOMPLETE: Final = "The database lacks what this service keeps in it"
 
