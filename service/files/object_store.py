@@ -249,7 +249,7 @@ class ObjectStore:
 def _unavailable(call: str, error: Exception) -> Unavailable:
     code = _CODE.search(str(error))
     _log.warning("object store fails", action=call, reason=code[1] if code else type(error).__name__)
-    return Unavailable("The object store is out of reach")
+    return Unavailable("The object store is unavailable")
 
 
 def _damaged(key: str) -> Unavailable:

@@ -166,7 +166,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except (RedisError, OSError) as error:  # TimeoutError is an OSError
-        raise Unavailable("The session store is out of reach") from error
+        raise Unavailable("The session store is unavailable") from error
 
 
 def tls_addresses(url: str) -> Iterator[tuple[str, int]]:

@@ -43,7 +43,7 @@ class Deliveries:
         try:
             await self._client.ready(self._key(lease.login_id, lease.device, lease.issued))
         except ConnectionError as error:
-            raise Unavailable("The session store is out of reach") from error
+            raise Unavailable("The session store is unavailable") from error
         if time.monotonic() > lease.by:
             raise Unavailable("The session store has answered too late")
         self.seen(lease.login_id, lease.device, lease.issued)

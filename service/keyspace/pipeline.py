@@ -353,6 +353,6 @@ class PipelinedClient(Redis):
 def refuse(future: asyncio.Future[Any], cause: BaseException) -> None:
     """Answer a question to the store with ``Unavailable``, unless it has its answer already."""
     if not future.done():
-        refusal = Unavailable("The session store is out of reach")
+        refusal = Unavailable("The session store is unavailable")
         refusal.__cause__ = cause
         future.set_exception(refusal)

@@ -79,7 +79,7 @@ def test_nothing_is_built_from_another_list(tmp_path: Path) -> None:
         member.size = len(content)
         archive.addfile(member, io.BytesIO(content))
 
-    with pytest.raises(ValueError, match="not the one"):
+    with pytest.raises(ValueError, match="not the source"):
         build.main(tmp_path / "package.tgz", tmp_path / "built")
     assert not (tmp_path / "built").exists()
 

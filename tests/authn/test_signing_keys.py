@@ -73,7 +73,7 @@ def test_a_file_that_is_no_key_is_refused(pem: bytes, tmp_path: Path) -> None:
 def test_an_encrypted_key_is_refused(tmp_path: Path) -> None:
     pem = key("P-256").private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
 
-    assert "without a password" in complaint(settings_with(tmp_path, "ES256", pem, public_pem(key("P-256"))))
+    assert "an unencrypted key" in complaint(settings_with(tmp_path, "ES256", pem, public_pem(key("P-256"))))
 
 
 def test_a_file_that_is_missing_is_refused_by_name(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_a_private_key_that_others_may_read_or_write_is_refused(tmp_path: Path, 
     settings = settings_for(tmp_path, "ES256", SECRET)
     (tmp_path / "private.pem").chmod(mode)
 
-    assert complaint(settings).startswith("auth.jwt_private_key is open to other users")
-    with pytest.raises(SettingsError, match="open to other users"):
+    assert complaint(settings).startswith("auth.jwt_private_key is readable by other users")
+    with pytest.raises(SettingsError, match="readable by other users"):
         derived_keys(settings, b"test")
 
 
@@ -120,4 +120,4 @@ def test_a_group_may_read_a_private_key_of_root_where_the_service_is_not_root(
     if taken:
         assert signing_keys(settings).signs
     else:
-        assert "open to other users" in complaint(settings)
+        assert "readable by other users" in complaint(settings)

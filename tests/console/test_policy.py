@@ -108,7 +108,7 @@ def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: Hou
     expect(page.get_by_text("Nobody gains or loses access to anything.")).to_be_visible()
     page.get_by_label("Up to revision").fill("999999")
     button(page, "Show").click()
-    expect(page.get_by_text("There is no such revision")).to_be_visible()
+    expect(page.get_by_text("The revision does not exist")).to_be_visible()
     expect(page.get_by_label("Up to revision")).to_be_focused()
 
 

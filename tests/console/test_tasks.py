@@ -11,8 +11,8 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.console.acts import button, card, headed
 from tests.console.house import House
-from tests.console.test_users import headed
 from tests.console.visits import Visit, settled
 from tests.console.walks import Walk
 
@@ -55,14 +55,6 @@ def find(page: Page, text: str) -> None:
     dialog.get_by_role("combobox").fill(text)
     expect(dialog.get_by_role("group", name="Users").get_by_role("option", name=text)).to_be_visible()
     page.keyboard.press("Enter")
-
-
-def button(place: Page | Locator, text: str) -> Locator:
-    return place.get_by_role("button", name=text, exact=True)
-
-
-def card(page: Page, title: str) -> Locator:
-    return page.locator("section.card", has=page.get_by_role("heading", name=title, exact=True))
 
 
 def desk(place: Page | Locator, text: str) -> Locator:
@@ -280,3 +272,42 @@ def test_a_leaver_is_disabled(visit: Visit, house: House, keys: bool, name: Call
     page.keyboard.press("Control+z")  # the message stands until the next act
     expect(page.locator("h1 + .badges")).not_to_contain_text("Disabled")
     assert house.api.get(f"/api/user/{user}").json()["data"]["status"] == "enabled"
+
+
+def test_a_revert_takes_back_one_change_and_says_why_another_has_no_way_back(
+    visit: Visit, house: House
+) -> None:
+    page, dialog = visit.page, visit.page.get_by_role("dialog").last
+    user, number = house.member("task-plover"), role(house, "task-plovers", "system:file:list")
+    assert house.api.patch(f"/api/user/{user}", json={"nickName": "First"}).status_code == 200
+    assert house.api.patch(f"/api/user/{user}", json={"nickName": "Second"}).status_code == 200
+    given = {"roleId": number, "reason": "By mistake"}
+    assert house.api.post(f"/api/user/{user}/roles", json=given).status_code == 201
+    house.wait_for_log("operation", 3, target="user:task-plover")
+    visit.sign_in(address=f"/users/{user}/history")
+
+    def revert(text: str, place: int = 0) -> None:
+        """Press Revert in the row of an entry; the newest is the first."""
+        settled(page)
+        rows = page.get_by_role("table").get_by_role("row").filter(has_text=text)
+        rows.nth(place).get_by_role("button", name="Revert").click()
+
+    revert("gave role task-plovers")
+    expect(dialog).to_contain_text("Lose access")
+    button(dialog, "Revert").click()
+    expect(page.get_by_text("Reverted: admin gave role task-plovers to task-plover")).to_be_visible()
+    assert "task-plovers" not in roles_of(house, user)
+
+    revert("changed the name", 1)
+    expect(dialog.get_by_role("alert")).to_contain_text("The value has been changed since: nickName.")
+    page.keyboard.press("Escape")
+    revert("changed the name")
+    button(dialog, "Revert").click()
+    expect(page.get_by_text("Reverted: admin changed the name of user task-plover")).to_be_visible()
+    assert house.api.get(f"/api/user/{user}").json()["data"]["nickName"] == "First"
+
+    assert house.api.delete(f"/api/role/{number}").is_success
+    house.wait_for_log("operation", 2, target="role:task-plovers")
+    visit.go("/logs/operations?target=role:task-plovers")
+    revert("deleted role task-plovers")
+    expect(dialog.get_by_role("alert")).to_contain_text("A deleted record cannot be restored.")

@@ -128,10 +128,10 @@ def test_a_route_without_a_line_is_refused(shop: Extension) -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"name": "user"}, "the service's own"),
-        ({"name": "system"}, "the service's own"),
-        ({"name": "sys"}, "the service's own"),
-        ({"name": "pg-shop"}, "the service's own"),
+        ({"name": "user"}, "reserved for the service"),
+        ({"name": "system"}, "reserved for the service"),
+        ({"name": "sys"}, "reserved for the service"),
+        ({"name": "pg-shop"}, "reserved for the service"),
         ({"name": "Shop"}, "no lower-case words"),
         ({"name": "shop/../user"}, "no lower-case words"),
         ({"permissions": (Permission("system:x:y", "X", ()),)}, "'system:x:y' does not begin with 'shop:'"),
@@ -158,7 +158,7 @@ def test_no_extension_has_a_name_that_begins_paths_of_the_service(shop: Extensio
     routes = check_routes(read_shipped())
     nothing: Any = SimpleNamespace(database=None, live=None)
     for name in free:
-        with pytest.raises(RoutesError, match="the service's own"):
+        with pytest.raises(RoutesError, match="reserved for the service"):
             add_extensions(routes, nothing, [replace(shop, name=name)])
 
 

@@ -284,7 +284,7 @@ async def test_heads_of_another_database_in_the_session_store_are_a_fault_after_
 ) -> None:
     await write_on(database, KEY, 20)
     foreign = AnchoredCheckpoint("other", "operation_log", date(2026, 11, 20), Chain(KEY).key_id, 7, "aa")
-    with pytest.raises(TamperedError, match="timeline other: 1 heads"):
+    with pytest.raises(TamperedError, match="restore epoch other: 1 heads"):
         await verify_again(database, Oplog(chain_key=KEY), TODAY, anchors=Anchors([foreign], {}, {}))
     assert await verified(database) == {"operation_log": (1, 1), "login_log": (0, 0)}
 

@@ -225,7 +225,7 @@ def test_without_a_store_nothing_is_half_done(own_seeded_stores: EmbeddedStores,
         row = connection.execute("SELECT status, version FROM sys.user").fetchone()
     assert row == ("disabled", 1)
     own_seeded_stores.postgres.stop()
-    assert re.fullmatch(r"portcullis: The database is out of reach: connection is bad: [^\n]*\n", reset())
+    assert re.fullmatch(r"portcullis: The database is unavailable: connection is bad: [^\n]*\n", reset())
 
 
 def test_on_a_terminal_the_password_is_asked_for_twice_and_not_shown(
@@ -289,7 +289,7 @@ async def test_a_disabled_user_who_would_break_an_invariant_is_not_enabled(
         done = await site.reset(name="reader")
 
     assert refused.status == 1
-    assert "must stay true: apart" in refused.errors
+    assert "an invariant of the policy: apart" in refused.errors
     assert after == before
     assert done.status == 0, done.errors
 

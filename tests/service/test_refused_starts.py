@@ -139,7 +139,7 @@ def test_external_stores_without_a_secret_of_their_own_are_refused(
 def test_a_database_that_is_out_of_reach_is_refused_in_one_sentence(tmp_path: Path) -> None:
     variables = variables_for(NOWHERE["DATABASE_URL"], NOWHERE["REDIS_URL"])
     message = refusal(tmp_path, "--port", "0", **variables)
-    assert re.fullmatch(r"The database is out of reach: connection failed: .* Connection refused\n", message)
+    assert re.fullmatch(r"The database is unavailable: connection failed: .* Connection refused\n", message)
 
 
 @pytest.mark.parametrize(

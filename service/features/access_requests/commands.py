@@ -119,7 +119,7 @@ def _lines(request: AccessRequest) -> Iterator[str]:
     yield from aligned([(name, str(fact)) for name, fact in facts.items() if fact is not None])
     yield from (f"would violate: {statement}" for statement in request.breaks or ())
     if request.held is not None:
-        yield "already held: {', '.join(request.held) or 'no permission of the role'}"
+        yield f"already held: {', '.join(request.held) or 'no permission of the role'}"
     for number, stage in enumerate(request.stages, 1):
         yield f"stage {number}: {stage.counted} of {stage.approvals} holders of {stage.code}"
     for decision in request.decisions:

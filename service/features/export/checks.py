@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from service.features.export import store_destinations
 from service.features.export.store_destinations import StoredDestination
 from service.kernel.clock import now
-from service.kernel.text import counted
+from service.kernel.text import counted, printable
 from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 from service.settings import Destination
 
@@ -33,7 +33,7 @@ async def export(installation: Installation) -> Finding:
     ]
     if failing:
         sentences = (
-            f"{destination.name} is behind: {{printable(destination.reason or 'no process sends entries')}}"
+            f"{destination.name} is behind: {printable(destination.reason or 'no process sends entries')}"
             for destination in failing
         )
         return fault(

@@ -159,7 +159,7 @@ async def _process(settings: PdpSettings) -> AsyncIterator[Finding]:
             )
             return
     if facts["status"] != "up":
-        yield Finding("fault", "lease", "there is none: {facts['fault'] or 'it has expired'}")
+        yield Finding("fault", "lease", f"there is none: {facts['fault'] or 'it has expired'}")
     else:
         yield Finding("ok", "lease", f"{facts['ageMs']} ms old, of at most {facts['boundMs']} ms")
     if sorted(facts["services"]) != sorted(settings.services) or facts["hub"] != settings.hub:

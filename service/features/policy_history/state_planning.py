@@ -74,7 +74,7 @@ async def plan(database: Database, shipped: Shipped, desired: State, *, prune: b
     except PolicyError as fault:
         return Plan(edits, None, (*refused, state_edits.in_words(not_buildable(fault))))
     if _has_administrator(before, held.persons) and not _has_administrator(then, held.persons):
-        refused.append("This would leave no enabled user who may do everything")
+        refused.append("This would leave no enabled user with all permissions")
     try:
         await require_way_back(then.policy, before.policy)
     except Conflict as refusal:

@@ -175,7 +175,7 @@ def _impact_as_text(impact: Differences | None) -> Iterator[str]:
         yield from _access_as_text("Gains", impact.gains)
         yield from _access_as_text("Loses", impact.loses)
         if not impact.gains and not impact.loses:
-            yield "Nobody gains or loses anything."
+            yield "No access is gained or lost."
 
 
 def _access_as_text(title: str, differences: Sequence[Difference]) -> Iterator[str]:

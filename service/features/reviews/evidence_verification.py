@@ -108,7 +108,7 @@ def _check_files(
     changed += sorted({*files} - {MANIFEST, CONTENT, LOG, SCRIPT, *made})
     if manifest.kind != content.kind:
         verified.faults.append("its manifest is that of another kind of evidence")
-    verified.faults += [f"{name} is not as it was made" for name in dict.fromkeys(changed)]
+    verified.faults += [f"{name} was changed after it was created" for name in dict.fromkeys(changed)]
     if zipped(files) != data:
         verified.faults.append("the archive has bytes that are not of its files")
 
@@ -142,7 +142,7 @@ def _check_segment(
     for link in segment.links:
         follows = before is not None and link.number == before.number + 1
         if not _fits(chain, link) or (follows and before is not None and link.before != before.hash):
-            verified.faults.append(f"{place}: entry number {link.number} is not as it was written")
+            verified.faults.append(f"{place}: entry number {link.number} was changed after it was written")
         if not follows and run:
             run = []
             runs.append(run)

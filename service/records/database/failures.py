@@ -12,11 +12,11 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, NoResultFound, Operationa
 from service.errors import Overloaded, Unavailable
 from service.kernel.text import printable
 
-OUT_OF_REACH: Final = "The database is out of reach"
+OUT_OF_REACH: Final = "The database is unavailable"
 OVERLOADED: Final = "Too many requests are waiting for the database"
-BEING_CHANGED: Final = "Others are changing the same, or what it depends on: nothing was done. Try again"
-READ_ONLY: Final = "The database takes no changes"
-INCOMPLETE: Final = "The database lacks what this service keeps in it"
+BEING_CHANGED: Final = "Another change to the same data is in progress. Try again"
+READ_ONLY: Final = "The database does not accept changes"
+INCOMPLETE: Final = "The database lacks the tables of this service"
 
 
 def out_of_time(within: float) -> str:

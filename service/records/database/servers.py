@@ -177,4 +177,4 @@ async def announcements(url: str, channel: str) -> AsyncGenerator[str, None]:
             async for notice in connection.notifies():
                 yield notice.payload
     except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
-        raise Unavailable("The database is out of reach") from error
+        raise Unavailable("The database is unavailable") from error

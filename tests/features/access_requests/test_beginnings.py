@@ -171,7 +171,7 @@ async def test_what_nobody_has_approved_expires_when_it_was_to_begin(
     )
 
     assert await state(house, request) == "expired"
-    assert await settled(house, database) == "0 of 0 roles given, 1 requests expired, 1 authors notified"
+    assert await settled(house, database) == "0 of 0 roles assigned, 1 requests expired, 1 authors notified"
 
 
 async def test_a_dry_run_of_an_approval_counts_it_and_saves_nothing(house: Inside) -> None:

@@ -86,7 +86,7 @@ def test_a_user_decides_by_the_password_at_the_input_and_the_request_is_shown(si
 
     line = f"Access request {number} for the role heron is approved.\n"
     assert (decided.status, decided.output, decided.errors) == (0, line, "")
-    assert "holds already: no permission of the role" in waiting.output
+    assert "already held: no permission of the role" in waiting.output
     assert "holds already" not in shown.output
     assert "kestrel: approve, As agreed (" in shown.output
     assert "stage 1: 1 of 1 holders of system:user:list" in shown.output

@@ -446,3 +446,41 @@ def test_an_approver_reads_what_the_author_holds_already_and_which_statement_wou
         assert visit.troubles == []
     finally:
         own.end()
+
+
+def test_the_catalogue_says_what_a_role_opens_for_how_long_and_who_approves(
+    visit: Visit, house: House
+) -> None:
+    ruled(house, "dunnock", "system:file:list", stages=[{"code": "system:job:run", "approvals": 1}])
+    house.member("pipit")
+    house.member("approver-of-dunnock", "system:job:run", "system:file:list")
+    page = visit.page
+    visit.sign_in("pipit")
+    card = page.locator("section.card", has=page.get_by_role("heading", name="Ask for access", exact=True))
+    expect(card.get_by_role("listitem").filter(has_text="Dunnock")).to_be_visible()
+
+    visit.go("/access-requests/roles")
+    headed(page, "Ask for access")
+    role = page.locator("section.card", has=page.get_by_role("heading", name="Dunnock"))
+    expect(role).to_contain_text("Files: List files")
+    expect(role).to_contain_text("1 hour")
+    expect(role).to_contain_text("admin or approver-of-dunnock")
+    visit.axe()
+    page.keyboard.press("Control+k")
+    page.get_by_role("dialog").get_by_role("combobox").fill("dunnock")
+    page.get_by_role("group", name="Ask for access").get_by_role("option", name="Dunnock").click()
+    headed(page, "Ask for the role dunnock")
+    expect(page.get_by_role("main")).to_contain_text("admin or approver-of-dunnock")
+    page.get_by_label("Reason").fill("The files of the summer")
+    button(page, "Preview").click()
+    button(page.get_by_role("dialog"), "Ask").click()
+    headed(page, "dunnock for pipit")
+
+    visit.go("/access-requests/roles")
+    role.get_by_role("link", name="Waiting").click()
+    headed(page, "dunnock for pipit")
+    visit.go("/")
+    own = page.locator("section.card", has=page.get_by_role("heading", name="Your requests"))
+    button(own, "Withdraw").click()
+    button(page.get_by_role("dialog"), "Withdraw").click()
+    expect(own).to_contain_text("Withdrawn")

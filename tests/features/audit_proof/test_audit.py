@@ -263,7 +263,7 @@ async def test_a_chain_of_another_key_is_told_until_the_key_is_given(filled: Pla
         journal.collector.operation(operation(1, create_time=YESTERDAY))
     key_id = Chain(other).key_id
     assert await faults(filled) == [
-        f"operation_log 2026-03-14: its chain was made with the key {key_id}, which was not given"
+        f"operation_log 2026-03-14: its chain uses the key {key_id}, which is not available"
     ]
     audit = Audit(database=filled.database, keys=[Chain(KEY), Chain(), Chain(other)])
     assert [fault async for day in audit.days() for fault in day.faults] == []
@@ -320,7 +320,7 @@ async def test_the_command_tells_which_day_is_not_as_it_was_written(filled: Plac
         "  number 5 was removed",
         "login_log 2026-03-14: 1 entries, unchanged",
     ]
-    assert "not as they were written: 1" in broken.errors
+    assert "changed after they were written: 1" in broken.errors
 
 
 async def test_the_command_says_that_no_key_protects_the_logs(filled: Place, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ async def test_only_a_destination_that_is_not_configured_can_be_forgotten(place:
         await run(place, "forget", to.name, to=to)
     await delivery.close()
     await run(place, "forget", to.name)
-    with pytest.raises(OperatorError, match="no state"):
+    with pytest.raises(OperatorError, match="no stored state"):
         await run(place, "forget", to.name)
 
 

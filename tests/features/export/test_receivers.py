@@ -270,7 +270,7 @@ async def test_a_write_that_hangs_holds_one_thread_however_often_it_is_tried(
     receiver = receiver_of(destination(f"file://{tmp_path}/audit.jsonl", timeout=1.0))
     monkeypatch.setattr("service.features.decision_log.appended_file.os.write", hanging)
     try:
-        for reason in ("accepts no data within", "not yet taken"):
+        for reason in ("accepts no data within", "not yet accepted"):
             with pytest.raises(Failed, match=reason):
                 await receiver.send([entry(1)])
         assert len(begun) == 1

@@ -41,7 +41,7 @@ async def test_two_kinds_arrive_at_a_mail_server_with_their_words_and_their_own_
     device, roles = to_person["A login from a new device"], to_person["Your roles were changed"]
     assert links["new_device"] in device.splitlines()
     assert links["roles_changed"] in roles.splitlines()
-    assert f"the account {person.name} at {ORIGIN}" in device
+    assert f"The account {person.name} at {ORIGIN}" in device
     assert "from 192.0.2.7 (" in device
     assert "Assigned: auditor. Revoked: none." in roles
     assert "by an administrator" in roles

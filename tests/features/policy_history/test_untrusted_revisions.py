@@ -224,7 +224,7 @@ async def test_a_forged_revision_is_replaced_counted_and_seen_in_metrics_and_aud
     ended = await asyncio.to_thread(verified, tmp_path, kept.variables)
 
     assert (made["tampered"], made["authenticity"], made["added"], made["removed"]) == (1, "sealed", 0, 0)
-    assert made["cause"].startswith("derived anew: revision 9999 was not published here: it has no seal")
+    assert made["cause"].startswith("derived again: revision 9999 was not published here: it has no seal")
     assert "portcullis_policy_tamperings_total 1" in metrics
     assert any(line.startswith("portcullis_policy_untrusted{") and line.endswith(" 0") for line in metrics)
     assert (
@@ -303,7 +303,7 @@ def test_a_lost_key_is_given_up_by_the_operator_alone(sealed: Sealed, tmp_path: 
     unread = portcullis(tmp_path, "policy", "who", "GET", "/api/user/list", **keyless)
     assert (synced.status, refused.status, unread.status) == (1, 1, 1)
     assert "with a key that is not configured here: set oplog.chain_key" in unread.errors
-    assert "must be sealed, by a key that is not set here" in synced.errors
+    assert "must be sealed with a key that is not configured here" in synced.errors
     assert "repeat this with --without-key if no node has a key any more" in refused.errors
 
     done = portcullis(tmp_path, "policy", "republish", "--without-key", **keyless)

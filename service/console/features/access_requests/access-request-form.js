@@ -48,6 +48,7 @@ export async function show(page) {
         label: T.amount,
         type: "custom",
         help: role ? T.atMost(role.maxDuration) : undefined,
+        check: (seconds) => (role && seconds > role.maxDuration ? T.atMost(role.maxDuration) : null),
         control: lasting("duration", role ? Math.min(role.maxDuration, DAY) : HOUR),
         only: ({ lasts }) => lasts === "duration",
       },

@@ -185,7 +185,7 @@ async function operations(page, { userName }, from, to) {
     const query = { userName, from, to, dryRun: "false", size: MOST };
     const { data } = await page.call("GET", "/api/operation-log/list", { query });
     const { items } = await withChanges(page, data);
-    const others = items.filter(({ module }) => module !== "access-request"); // these are told already
+    const others = items.filter(({ module }) => !["access-request", "auth"].includes(module)); // told already
     return others.map((entry) => ({ at: entry.createTime, text: inWords(page, entry) }));
   } catch (problem) {
     if (page.signal.aborted) throw problem;

@@ -36,7 +36,7 @@ async def versions(installation: Installation) -> Finding:
         f"{version} ({counted(number, 'worker')})" for version, number in sorted(counts.items())
     )
     if set(counts) <= {__version__}:
-        return ok(f"{{named or 'no worker is running'}}; this is {__version__}")
+        return ok(f"{named or 'no worker is running'}; this is {__version__}")
     return warning(f"{named}; this is {__version__}", "complete or roll back the upgrade")
 
 

@@ -102,7 +102,7 @@ def test_an_archive_of_a_version_with_another_manifest_is_named_as_such(tmp_path
     with pytest.raises(ArchiveError) as refusal:
         ArchiveReader(path)
     assert re.fullmatch(
-        rf"{path} was created by version 0\.2\.9, and version {__version__}, can't read: "
+        rf"{path} was created by version 0\.2\.9, and version {__version__} can't read its manifest: "
         r"Object missing required field `\w+`\. Restore it with that version, then upgrade",
         str(refusal.value),
     )

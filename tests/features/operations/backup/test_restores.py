@@ -351,7 +351,7 @@ async def test_a_database_that_is_not_empty_is_refused_and_left_as_it_is(made: M
         portcullis, made.folder, "restore", str(made.folder / "backup.tar"), **made.variables
     )
     assert refused.status == 1
-    assert re.search("The database is not empty.* a new data directory by --data", refused.errors)
+    assert re.search("The database is not empty.* --data to a new data directory", refused.errors)
     assert query(made, "SELECT count(*) FROM sys.timeline") == before
 
 
@@ -443,7 +443,7 @@ async def test_a_backup_of_a_later_version_is_refused_in_words(made: Made, store
             later = msgspec.structs.replace(archive.manifest, schema="v9999", version="9.0.0")
             async with place.transaction() as connection:
                 with pytest.raises(
-                    RestoreError, match=r"schema v9999 of version 9\.0\.0, which this version"
+                    RestoreError, match=r"schema v9999 of version 9\.0\.0, which is unknown to this version"
                 ):
                     await require_place(connection, later)
                 newer = msgspec.structs.replace(archive.manifest, server=990000)

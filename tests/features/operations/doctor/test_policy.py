@@ -53,7 +53,7 @@ def test_files_without_a_list_of_what_they_open_are_a_warning(look_at: LookAt, t
 
     finding = look_at("invariants", PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
 
-    assert (finding.state, "missing: @anyone, @login, @nobody, lines, assurance" in finding.message) == (
+    assert (finding.state, "are missing: @anyone, @login, @nobody, lines, assurance" in finding.message) == (
         "warning",
         True,
     )

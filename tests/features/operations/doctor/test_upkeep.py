@@ -23,9 +23,9 @@ from tests.features.operations.doctor.conftest import LookAt, execute, no_routes
 @pytest.mark.parametrize(
     ("counts", "state", "message"),
     [
-        ({}, "ok", "0 accepted, 0 written, 0 under way"),
-        ({"written": 9}, "ok", "9 accepted, 9 written, 0 under way"),
-        ({"written": 7, "dropped": 3}, "warning", "10 accepted, 7 written, 0 under way, 3 dropped"),
+        ({}, "ok", "0 accepted, 0 written, 0 in progress"),
+        ({"written": 9}, "ok", "9 accepted, 9 written, 0 in progress"),
+        ({"written": 7, "dropped": 3}, "warning", "10 accepted, 7 written, 0 in progress, 3 dropped"),
         (
             {"set_aside": 1},
             "warning",
@@ -134,7 +134,7 @@ def test_what_is_not_as_in_a_given_file_is_named(database_url: str, redis_url: s
         "roles, menus, resources and bindings match state.yaml",
     )
     named = "button x:y (not in the file), role auditor (changed), role user (changed)"
-    assert (drifted.state, drifted.message) == ("warning", f"3 objects not as in state.yaml: {named}")
+    assert (drifted.state, drifted.message) == ("warning", f"3 objects different from state.yaml: {named}")
     assert faulty.state == "fault"
     assert f"{file}:1: menus: must be there" in faulty.message
     assert "state-file" not in dict(diagnose(variables))

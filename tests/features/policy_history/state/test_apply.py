@@ -242,7 +242,7 @@ async def test_what_the_caller_lacks_is_refused_and_leaves_nothing(ground: Groun
     refused = [
         (
             with_role(fine, "more", RoleState(role_name="More", buttons=("*",))),
-            "role more: Among the Buttons",
+            "role more: The Buttons include",
         ),
         (replace(fine, buttons={**state.buttons, "x:y": ButtonState(title="X")}), "The Button has"),
         (
@@ -309,7 +309,7 @@ async def test_the_last_administrator_and_a_way_back_are_kept(ground: Ground) ->
     closing = ResourceState(resource_code="closing", resource_name="Closing", buttons=("system:role:list",))
     button = replace(state.buttons["system:role:list"], enabled=False)
 
-    with pytest.raises(Conflict, match="no enabled user who may do everything"):
+    with pytest.raises(Conflict, match="no enabled user with all permissions"):
         await ground.apply(caller, with_role(state, "super", replace(state.roles["super"], buttons=())))
     with pytest.raises(Conflict, match="lock everybody out"):
         await ground.apply(

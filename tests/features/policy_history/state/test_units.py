@@ -77,7 +77,7 @@ async def test_the_last_administrator_is_asked_for_when_all_edits_are_made(groun
     async with ground.units.publishing(Write(caller), "to and fro") as unit:
         await role_edits.set_menus(unit, super_.id, Given([]), anyhow)
         await role_edits.set_menus(unit, super_.id, Given([tree.buttons["*"]]), anyhow)
-    with pytest.raises(Conflict, match="no enabled user who may do everything"):
+    with pytest.raises(Conflict, match="no enabled user with all permissions"):
         async with ground.units.publishing(Write(caller), "away") as unit:
             await role_edits.set_menus(unit, super_.id, Given([]), anyhow)
 
