@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from tests.console.acts import button, headed
 from tests.console.house import House
-from tests.console.test_users import button, headed
 from tests.console.visits import Visit, settled
 
 FLOCK = 23
