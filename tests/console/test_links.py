@@ -134,6 +134,7 @@ def test_where_no_mail_is_sent_the_link_of_an_invitation_is_shown_to_be_handed_o
     page.goto(f"{newcomer.house.url}/console#/users/new")
     expect(page.get_by_role("link", name="Forgot your password?")).to_have_count(0)
     first_step(page, "admin")
+    headed(page, "New user")
     page.get_by_label("User name").fill("handover")
     page.get_by_label("Name", exact=True).fill("Handover")
     button(page, "Create").click()
