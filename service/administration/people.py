@@ -63,5 +63,5 @@ class People:
 async def reason_of(connection: Connection, same: SamePerson) -> str:
     """Return in words why two accounts count as one person."""
     if same.first == same.second:
-        return "it is your own account account account account"
+        return "it is your own"
     return same.sentence(await accounts.names(connection, same.user_ids))

@@ -229,4 +229,4 @@ async def test_what_provisions_maps_no_role_that_lasts_a_limited_time(house: Ins
     body = {name: stored[name] for name in ("kind", "client", "mapping", "ceiling")}
     refused = await house.ask("PUT", "/api/directory/entra", body)
     assert refused.status == 422
-    assert "limited time" in refused.json["errors"][0]["message"]
+    assert "longest duration" in refused.json["errors"][0]["message"]
