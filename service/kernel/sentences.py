@@ -87,7 +87,7 @@ _NOUNS: Final[dict[Any, tuple[str, str | None]]] = {
 def _form(bounds: dict[str, Any]) -> str:
     if "pattern" not in bounds:
         return ""
-    return f" such as {bounds['examples'][0]}" if bounds.get("examples") else " of the form asked for"
+    return f" such as {bounds['examples'][0]}" if bounds.get("examples") else " of the required form"
 
 
 def _length(bounds: dict[str, Any], noun: str) -> str:

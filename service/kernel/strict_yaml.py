@@ -25,7 +25,7 @@ Keys = tuple[str | int, ...]
 class Bounds:
     """Limits for reading a file: its bytes, its values and keys, and their depth of nesting.
 
-    A value takes up to a kilobyte of memory: without a limit, two bytes of a file would cost as much.
+    A value takes up to a kilobyte of memory: without a limit, a value of two bytes would take as much memory.
     """
 
     size: int = 4 * 1024 * 1024

@@ -266,7 +266,8 @@ class SessionStore(Closable):
 
         A caller that gets tokens must confirm or release their lease with ``deliveries``. After
         ``Unavailable`` the rotation may have happened or not; repeating the same call finds out. After
-        ``Unconfirmed`` it has happened: its ``answer`` is the rotation, whose tokens must not be handed out.
+        ``Unconfirmed`` it has happened: ``answer`` is the rotation, and its tokens must not be returned to
+        clients.
         """
         auth = self._auth
         lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)

@@ -29,7 +29,7 @@ from service.laboratory.analysis.explain import registered_by
 from service.laboratory.analysis.request_paths import request_path
 
 OBJECTS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}
-"""The layers whose objects can be proved, by the word that stands for a method."""
+"""The provable layers, by the word that the command line takes in place of a method."""
 
 
 class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):

@@ -18,9 +18,7 @@ from service.records import role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.role_rights import Pace
 
-GAVE_WAY: Final = (
-    "An act that keeps somebody out or takes rights came between: nothing was done of this. Try again"
-)
+GAVE_WAY: Final = "An urgent change of the same user came first, so nothing was changed. Try again"
 _EVERY: Final = 0.2
 """Seconds between two checks. An act must wait in both: a bulk edit in the middle of its commit continues."""
 _AGAIN: Final = 2  # seconds

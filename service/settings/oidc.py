@@ -31,8 +31,8 @@ class Oidc:
         43_200,
         unit="s",
         check=between(60, 31_536_000),
-        help="How long the roles last that a sign-in gives by the groups of the provider; the next one "
-        "renews them.",
+        help="Lifetime of roles that a sign-in assigns by groups of the provider; the next sign-in renews "
+        "them.",
     )
     timeout: float = setting(
         5.0,

@@ -13,7 +13,9 @@ from tests.console.visits import Visit, script
 PATTERNS: Final = [
     pattern
     for path in (FILES / "loaders.js", *sorted(FILES.glob("features/*/feature.js")))
-    for pattern in re.findall(r'pattern: "([^"]+)"', path.read_text(encoding="utf-8"))
+    for pattern in re.findall(
+        r'(?:pattern: |^  \[)"(/[^"]*)"', path.read_text(encoding="utf-8"), re.MULTILINE
+    )
 ]
 """The paths of all views, with the names of what stands in them."""
 ASKED: Final = {

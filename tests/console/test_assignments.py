@@ -209,4 +209,4 @@ def test_questions_are_asked_about_an_instant_to_come(visit: Visit, house: House
     link = page.get_by_role("grid").get_by_role("link").last
     expect(link).to_have_attribute("href", re.compile("at="))
     visit.go("/policy/matrix?roles=gannet&at=2001-01-01T00:00:00Z")
-    expect(page.get_by_role("alert")).to_contain_text("not known who held what before")
+    expect(page.get_by_role("alert")).to_contain_text("Rights before")

@@ -86,4 +86,4 @@ def test_it_is_asked_alone(variables: dict[str, str], tmp_path_factory: pytest.T
     ended = portcullis(folder, "policy", "test", "--published", "--mutate", **variables)
 
     assert ended.status == 1
-    assert "--published is asked alone" in ended.errors
+    assert "--published cannot be combined" in ended.errors

@@ -40,7 +40,7 @@ def test_a_shadowed_resource_is_found(capsys: pytest.CaptureFixture[str], seeded
 
     assert before == []
     assert after["resource-takes-requests"]["reason"] == (
-        "it takes requests from GET /api/report/{id}, whose bindings don't guard them"
+        "it takes requests from GET /api/report/{id}, whose bindings no longer apply to them"
     )
 
 

@@ -77,9 +77,7 @@ ANSWERS = {
     "Which roles pass which requests?": {
         "matrix": '"GET /api/user/list","@login @service","system:*","","*"'
     },
-    "Which rights are unused, and which smaller roles suffice?": {
-        "unused --days 90": "It is not known what was used"
-    },
+    "Which rights are unused, and which smaller roles suffice?": {"unused --days 90": "Use is unknown"},
     "Why is this request allowed or refused?": {
         "explain rita GET /api/user/list": f"p, resource, GET /api/user/list, {BOUND}"
     },

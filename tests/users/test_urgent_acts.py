@@ -153,7 +153,7 @@ async def test_an_import_gives_way_to_acts_on_a_user_whom_it_has_edited(house: I
             await in_time(house.ask(method, path, body, *any_version), 200, 204, at_most=LOADED)
             given = await importing
         assert given.status == 503, (path, given.body)
-        assert given.json["detail"].startswith("An act that keeps somebody out or takes rights came between")
+        assert given.json["detail"].startswith("An urgent change of the same user came first")
         assert int(given.header("Retry-After") or 0) > 0
     edited = await query(house, "SELECT id FROM sys.user WHERE nick_name = 'Edited'")
     assert not edited
@@ -177,7 +177,7 @@ async def test_a_dry_run_gives_way_to_an_act_on_a_user_whom_it_edits(
     await in_time(house.ask("PUT", f"{path}/status", {"status": "disabled"}), 200, 204, at_most=LOADED)
     given = await rehearsed
     assert given.status == 503
-    assert given.json["detail"].startswith("An act that keeps somebody out or takes rights came between")
+    assert given.json["detail"].startswith("An urgent change of the same user came first")
 
 
 @pytest.mark.feature("tables")

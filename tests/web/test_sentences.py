@@ -27,7 +27,7 @@ from tests.support.inside import Inside
             "must be a text of 1 to 64 characters or null",
         ),
         (Annotated[str, Meta(pattern="^a+$", examples=["aa"])], "must be a text such as aa"),
-        (Annotated[str, Meta(pattern="^a+$")], "must be a text of the form asked for"),
+        (Annotated[str, Meta(pattern="^a+$")], "must be a text of the required form"),
         (Annotated[str | None, bounds_of(DESCRIPTION)], "must have at most 1000 characters"),
         (bool, "must be true or false"),
         (int, "must be a whole number"),

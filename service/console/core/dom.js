@@ -168,19 +168,22 @@ export function badges(...children) {
 }
 
 /**
- * Return what stands where nothing is to be shown.
- * @param {string} text
- * @param {...Child} actions
+ * Return a list with an entry for each item.
+ * @template T
+ * @param {readonly T[]} items
+ * @param {(item: T) => Child} make
+ * @param {Record<string, any> | null} [attributes]
  */
+export function bullets(items, make, attributes = null) {
+  return h("ul", attributes, ...items.map((item) => h("li", null, make(item))));
+}
+
+/** Return what stands where nothing is to be shown. @param {string} text @param {...Child} actions */
 export function empty(text, ...actions) {
   return h("div", { class: "empty" }, h("p", null, text), actions);
 }
 
-/**
- * Return a section with a heading.
- * @param {string} title
- * @param {...Child} children
- */
+/** Return a section with a heading. @param {string} title @param {...Child} children */
 export function card(title, ...children) {
   return h("section", { class: "card" }, title && h("h2", null, title), children);
 }

@@ -19,10 +19,7 @@ const CONTROLS = "a[href], button, input, select, textarea, summary, [tabindex]"
 /** What had the focus last. @type {Held | null} */ let last = null;
 /** What had it in the view, while it is in a dialog or a message over the view. @type {Held | null} */
 let below = null;
-/**
- * What has the focus until that which was lost is there again, since lists load.
- * @type {Element | null}
- */
+/** What has the focus until that which was lost is there again, since lists load. @type {Element | null} */
 let standIn = null;
 /** @type {() => HTMLElement | null} */ let heading;
 

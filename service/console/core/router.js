@@ -84,11 +84,7 @@ export function page() {
   return /** @type {Page} */ (shown);
 }
 
-/**
- * Find the view of a path.
- * @param {string} path
- * @returns {Match | null}
- */
+/** Find the view of a path. @param {string} path @returns {Match | null} */
 export function match(path) {
   const steps = path.split("/");
   for (const view of views) {

@@ -13,7 +13,7 @@ const ROWS = 50;
 
 /**
  * Read what a subject may do, and return what shows it.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {Record<string, string>} subject As `GET /api/policy/what` names it.
  * @param {Record<string, string>} [asker] As an explanation names it.
  */
@@ -79,7 +79,7 @@ export async function access(page, subject, asker = subject) {
 
 /**
  * Return the codes that a subject holds. Those of a user and of a role lead to where they come from.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {Record<string, string>} asker
  * @param {readonly string[]} permissions
  */

@@ -18,7 +18,6 @@ const ONE = "/api/user/{id}/roles/{assignmentId}";
 /** Within how many milliseconds an end is soon: seven days. */
 const SOON = 7 * 86_400_000;
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").Role} Role */
 /** @typedef {import("../types/api").AssignmentOfUser} Assignment */
 /** @typedef {import("../types/api").Assignment & Partial<Assignment>} Shown Where only what has not ended is listed. */

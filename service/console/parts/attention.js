@@ -8,7 +8,6 @@ import { ATTENTION as T } from "../strings/home.js";
 import { rows, way } from "./block.js";
 import { time, timeText } from "./time.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./block.js").Row} Row */
 
 /** How many records a row names. */

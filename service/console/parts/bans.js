@@ -7,8 +7,6 @@ import { undoing } from "./preview.js";
 const BAN = "/api/online/{loginId}/ban";
 const DAY = 86_400; // seconds
 
-/** @typedef {import("../core/page.js").Page} Page */
-
 /**
  * Ask for how long and why, and ban a user; returns whether it was done.
  * @param {Page} page

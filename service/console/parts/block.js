@@ -1,12 +1,11 @@
 // @ts-check
 /** What the home page is made of: cards that load themselves, and rows with one action each. */
-import { card, h, linkButton, pieces } from "../core/dom.js";
+import { bullets, card, h, linkButton, pieces } from "../core/dom.js";
 import { match } from "../core/router.js";
 import { FRAME } from "../strings/frame.js";
 import { trouble } from "./trouble.js";
 
 /** @typedef {import("../core/dom.js").Child} Child */
-/** @typedef {import("../core/page.js").Page} Page */
 
 /**
  * Return a card whose content comes later.
@@ -44,12 +43,10 @@ export function block(page, title, make, { quiet = false } = {}) {
 
 /** Return rows. @param {Row[]} rows */
 export function rows(rows) {
-  return h(
-    "ul",
+  return bullets(
+    rows,
+    ({ mark, text, help, act }) => [mark, h("div", null, text, help && h("small", null, help)), act],
     { class: "desk" },
-    rows.map(({ mark, text, help, act }) =>
-      h("li", null, mark, h("div", null, text, help && h("small", null, help)), act),
-    ),
   );
 }
 

@@ -7,8 +7,6 @@ import { attempt } from "./preview.js";
 import { Selection } from "./selection.js";
 import { allRoles } from "./users.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
-
 const STATUS = "/api/user/bulk/status";
 const ROLE = "/api/user/bulk/role";
 const SESSIONS = "/api/user/bulk/end-sessions";

@@ -12,7 +12,6 @@ import { agreed, remove, setEnabled } from "./preview.js";
 import { listing } from "./table.js";
 import { exporting } from "./transfer.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./form.js").Field} Field */
 /** @typedef {import("./form.js").Form} Form */
 /** @typedef {import("./table.js").Column} Column */
@@ -178,11 +177,7 @@ export async function editing(page, kind, known) {
   page.put(made);
 }
 
-/**
- * Return the columns of a list: those of fields say their values.
- * @param {Kind} kind
- * @returns {Column[]}
- */
+/** Return the columns of a list: those of fields say their values. @param {Kind} kind @returns {Column[]} */
 function columnsOf({ fields, columns = [] }) {
   return columns.map((column) => {
     if (typeof column !== "string") return column;

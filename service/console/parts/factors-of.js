@@ -6,10 +6,7 @@ import { ask, tell } from "./dialog.js";
 import { table } from "./rows.js";
 import { time } from "./time.js";
 
-/**
- * @param {import("../core/page.js").Page} page
- * @param {import("./users.js").User} user
- */
+/** @param {Page} page @param {import("./users.js").User} user */
 export async function factors(page, user) {
   const { data } = await page.call("GET", "/api/user/{id}/factors", { path: { id: user.id } });
   if (!data.items.length) return empty(T.noFactors);
@@ -33,7 +30,7 @@ export async function factors(page, user) {
   ];
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("./users.js").User} user */
+/** @param {Page} page @param {import("./users.js").User} user */
 async function reset(page, user) {
   const done = await ask({
     title: T.resetFactorsTitle(user.userName),

@@ -7,10 +7,11 @@ import { ask, dialog, tell } from "./dialog.js";
 import { form } from "./form.js";
 import { attempt } from "./preview.js";
 import { recoveryCodes } from "./recovery-codes.js";
+import { whole } from "./local.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export function factors(page) {
   const codes = button(T.newCodes, renew);
   codes.hidden = true;
@@ -30,7 +31,7 @@ export function factors(page) {
     load: async () => {
       const { data } = await page.call("GET", "/api/user/profile/factors");
       codes.hidden = data.items.length === 0;
-      return { items: data.items, total: data.items.length, size: Math.max(data.items.length, 1) };
+      return whole(data.items);
     },
     buttons: (factor) =>
       factor.kind !== "recovery_codes" &&

@@ -17,17 +17,14 @@ import { TABLE } from "../strings/table.js";
  */
 /** @typedef {(changes: Record<string, any>) => Promise<void>} Set Puts filters in the address, and reads the list. */
 
-/**
- * True if the address has one of some filters.
- * @param {import("../core/page.js").Page} page @param {Filter[]} filters
- */
+/** True if the address has one of some filters. @param {Page} page @param {Filter[]} filters */
 export function filtered(page, filters) {
   return filters.some(({ name }) => page.query.has(name));
 }
 
 /**
  * Return the form of the filters, and `settle`, which offers to clear them while there are some.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {string} caption
  * @param {Filter[]} filters
  * @param {Set} set
@@ -80,7 +77,7 @@ export function filtering(page, caption, filters, set) {
 
 /**
  * Return the control of a filter with its label.
- * @param {import("../core/page.js").Page} page @param {Filter} filter @param {Set} set
+ * @param {Page} page @param {Filter} filter @param {Set} set
  */
 function control(page, { name, label, type, words = [TABLE.yes, TABLE.no], options = [], unset }, set) {
   const value = page.query.get(name) ?? "";

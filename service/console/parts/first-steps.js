@@ -5,8 +5,6 @@ import { STEPS as T } from "../strings/home.js";
 import { rows, way } from "./block.js";
 import { isRemembered, remember } from "./remembered.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
-
 const HIDDEN = "first-steps-hidden";
 /** The name of the first administrator, who alone has the first password. */
 const FIRST = "admin";
@@ -21,7 +19,7 @@ const ADDRESSES = /** @type {Record<string, string>} */ ({
 
 /**
  * Read which steps are taken; null where the caller may not take them, and where the installation is not new any more.
- * @param {Pick<import("../core/page.js").Page, "may" | "call">} page
+ * @param {Pick<Page, "may" | "call">} page
  * @returns {Promise<Record<string, boolean> | null>}
  */
 export async function takenSteps(page) {

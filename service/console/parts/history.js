@@ -13,7 +13,7 @@ import { listing } from "./table.js";
  *
  * The log knows records by name. An earlier record of the same name, which was deleted, has a past of its own: entries
  * from before this one was created are not about it.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {string} target Its name in the log, such as `role:clerk`.
  * @param {{createTime: string}} record
  */

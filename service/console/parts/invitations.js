@@ -7,7 +7,7 @@ import { attempt } from "./preview.js";
 
 /**
  * Send an invitation; the one before ends. Shows its link until the reader closes it, where no mail was sent.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {{id: number, userName: string}} user
  */
 export function invite(page, user) {

@@ -5,6 +5,7 @@ import { ask, tell } from "./dialog.js";
 import { once } from "./once.js";
 import { codesIn } from "./policy.js";
 import { codes } from "./suggestions.js";
+import { whole } from "./local.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
 import { LIFETIMES } from "../strings/common.js";
@@ -15,7 +16,7 @@ const USUAL = 7_776_000;
 
 /**
  * Return the list of the keys of a service account.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {import("../types/api").User} user
  */
 export function keys(page, { id, kind }) {
@@ -43,12 +44,7 @@ export function keys(page, { id, kind }) {
       { title: T.used, cell: (apiKey) => time(apiKey.lastUseTime, { ago: true }) ?? T.unused },
       { title: T.created, cell: (apiKey) => time(apiKey.createTime) },
     ],
-    load: async () => {
-      const {
-        data: { items },
-      } = await page.call("GET", "/api/user/{id}/keys", { path: { id } });
-      return { items, total: items.length, size: Math.max(items.length, 1) };
-    },
+    load: async () => whole((await page.call("GET", "/api/user/{id}/keys", { path: { id } })).data.items),
     buttons: (apiKey) =>
       page.may("DELETE /api/user/{id}/keys/{keyId}") &&
       button(T.delete, () => remove(apiKey), { "aria-label": `${T.delete}: ${apiKey.name}` }),

@@ -10,7 +10,6 @@ import { revertButton } from "./revert.js";
 import { plain, sentence } from "./sentence.js";
 import { time } from "./time.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").OperationEntry} Entry */
 
 const LOG = "/api/operation-log/list";

@@ -34,11 +34,7 @@ const MOST = 10_000;
 
 /** @typedef {(part: Record<string, any>) => Promise<Part>} Read */
 
-/**
- * Yield the records of a list, page by page.
- * @param {Read} read
- * @param {number} size
- */
+/** Yield the records of a list, page by page. @param {Read} read @param {number} size */
 export async function* pagesOf(read, size) {
   /** @type {Record<string, any>} */ let part = { page: 1, cursor: null, size };
   for (let count = 0; ;) {

@@ -20,7 +20,7 @@ const FEWEST = 4;
 
 /**
  * Return the menu of a list, and what the reader has chosen. It is kept by person, in this browser.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {{caption: string, columns: Column[], filters: import("./filters.js").Filter[]}} list
  * @param {() => Promise<void>} refresh Shows the list anew.
  */

@@ -11,7 +11,7 @@ const LONGEST = 30_000;
 /**
  * Return a button that turns following on and off, `read`, which the list is to load its pages by, as it notes where
  * the log ends, and `filters`, which returns those of the list. The address remembers the choice.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {(query: Record<string, any>) => Promise<any>} ask Sends the request of the list.
  * @param {() => Promise<void>} reload
  */

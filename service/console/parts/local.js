@@ -16,3 +16,8 @@ export function local(records, filter) {
     return { items: matching.slice((page - 1) * size, page * size), total: matching.length, page, size };
   };
 }
+
+/** Return a list whose records are all on one page. @template R @param {readonly R[]} items */
+export function whole(items) {
+  return { items: [...items], total: items.length, size: Math.max(items.length, 1) };
+}

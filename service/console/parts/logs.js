@@ -30,7 +30,7 @@ export function outcome({ status, error, decision }) {
 
 /**
  * Read what entries have changed, for callers who may, so that their sentences can tell.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {{items: any[]}} data A page of the operation log.
  */
 export async function withChanges(page, data) {
@@ -56,7 +56,7 @@ export async function withChanges(page, data) {
 /**
  * Return a sentence in one line, with links to the user who acted and to the record; where there is no room for all of
  * it, it shows when pointed at, as does the entry.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {any} entry
  * @param {import("./sentence.js").Word[]} [words]
  */
@@ -72,7 +72,7 @@ export function inWords(page, entry, words = sentence(entry)) {
   );
 }
 
-/** @param {import("../core/page.js").Page} page @param {any} entry */
+/** @param {Page} page @param {any} entry */
 function actorAddress(page, { userId }) {
   return userId !== null && page.may("GET /api/user/{id}") ? `/users/${userId}` : null;
 }
@@ -80,7 +80,7 @@ function actorAddress(page, { userId }) {
 /**
  * Return the address of a record, whose id only the path of the request has; null where it has none, or where the
  * record is deleted.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {any} entry
  * @param {string} target
  */
@@ -110,27 +110,19 @@ export function explainAddress(entry) {
   return `/policy/explain?${new URLSearchParams(known.map(([name, value]) => [name, String(value)]))}`;
 }
 
-/**
- * Return the columns of the operation log.
- * @param {import("../core/page.js").Page} page
- * @returns {import("./table.js").Column[]}
- */
+/** Return the columns of the operation log. @param {Page} page @returns {import("./table.js").Column[]} */
 export function operationColumns(page) {
   const T = OPERATIONS;
   return [
     { title: T.time, cell: (entry) => time(entry.createTime, { seconds: true }) },
-    {
-      title: T.what,
-      kind: "line",
-      cell: (entry) => h("div", null, inWords(page, entry), repeated(entry)),
-    },
+    { title: T.what, kind: "line", cell: (entry) => h("div", null, inWords(page, entry), repeated(entry)) },
     { title: T.outcome, cell: outcome },
   ];
 }
 
 /**
  * Return the columns of what has happened to sessions.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @returns {import("./table.js").Column[]}
  */
 export function sessionEvents(page) {

@@ -15,10 +15,7 @@ const ALL = "/api/user/{id}/roles";
 
 /** @typedef {import("./users.js").User} User */
 
-/**
- * @param {import("../core/page.js").Page} page
- * @param {import("../types/api").Role} role
- */
+/** @param {Page} page @param {import("../types/api").Role} role */
 export function members(page, role) {
   const edits = page.may("PATCH /api/user/{id}");
   const find = async (/** @type {Record<string, any>} */ query) =>
@@ -91,7 +88,7 @@ export function members(page, role) {
 /**
  * Return what gives a role back to a user once it is taken: its assignments, each with its end and its reason. Nothing
  * if the caller may not read or make them: then the role does not come back without its end.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {User} user
  * @param {import("../types/api").Role} role
  */

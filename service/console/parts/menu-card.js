@@ -1,6 +1,6 @@
 // @ts-check
 /** One Menu or Button: its values, what it opens, and what can be done about it. */
-import { badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { badge, badges, bullets, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { MENU } from "../records/menu.js";
 import { MENUS as T } from "../strings/menus.js";
@@ -20,7 +20,6 @@ import { edited } from "./time.js";
 
 const BOUND = "/api/menu/{id}/resources";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./menus.js").Place} Place */
 /** @typedef {import("./menus.js").Menu} Menu */
 /** @typedef {import("../types/api").BoundResource} Resource */
@@ -105,13 +104,11 @@ function codes(places) {
     "details",
     null,
     h("summary", null, T.coversCount(places.length)),
-    h(
-      "ul",
-      null,
-      places.map(({ menu }) =>
-        h("li", null, link(`/menus/${menu.id}`, menu.title), " ", h("code", null, menu.authMark)),
-      ),
-    ),
+    bullets(places, ({ menu }) => [
+      link(`/menus/${menu.id}`, menu.title),
+      " ",
+      h("code", null, menu.authMark),
+    ]),
   );
 }
 

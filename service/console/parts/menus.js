@@ -8,11 +8,7 @@ const SIZE = 200;
 /** @typedef {import("../types/api").Menu} Menu */
 /** @typedef {{menu: Menu, parent: Place | null, children: Place[]}} Place */
 
-/**
- * Read all Menus and Buttons.
- * @param {import("../core/page.js").Page} page
- * @returns {Promise<Menu[]>}
- */
+/** Read all Menus and Buttons. @param {Page} page @returns {Promise<Menu[]>} */
 export async function readMenus(page) {
   const read = async (/** @type {number} */ number) =>
     (await page.call("GET", "/api/menu/list", { query: { page: number, size: SIZE } })).data;
@@ -21,10 +17,7 @@ export async function readMenus(page) {
   return [first, ...(await Promise.all(others))].flatMap(({ items }) => items);
 }
 
-/**
- * Read all Buttons as options of a choice, by their paths in the tree.
- * @param {import("../core/page.js").Page} page
- */
+/** Read all Buttons as options of a choice, by their paths in the tree. @param {Page} page */
 export async function readButtons(page) {
   return new Forest(await readMenus(page)).buttons
     .map((place) => ({

@@ -5,10 +5,7 @@ import { ACTION } from "../strings/common.js";
 
 /** @typedef {import("../core/dom.js").Child} Child */
 
-/**
- * Return a button that unfolds other buttons and links; null if there are none.
- * @param {...Child} acts
- */
+/** Return a button that unfolds other buttons and links; null if there are none. @param {...Child} acts */
 export function more(...acts) {
   const offered = pieces(acts);
   return offered.length === 0 ? null : menu(ACTION.moreActions, "more", () => offered, true);

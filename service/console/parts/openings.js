@@ -13,7 +13,6 @@ import { coming, time } from "./time.js";
 const ALL = "/api/opening";
 const ONE = "/api/opening/{id}";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").ServiceOpening} Opening */
 
 /**

@@ -10,7 +10,6 @@ import { attempting } from "./trouble.js";
 
 const ONE = "/api/user/{id}/origins/{source}";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").UserOrigin} Origin */
 
 /** Return the directories that know the caller, and the providers that do not yet. @param {Page} page */

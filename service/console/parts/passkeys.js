@@ -8,10 +8,7 @@ import { Problem } from "../client/portcullis.js";
 /** What the errors of a browser mean: codes of `TROUBLE`. @type {Record<string, string>} */
 const MEANING = { NotAllowedError: "passkey_not_used", InvalidStateError: "passkey_known" };
 
-/**
- * Ask for a passkey, and return its answer. Throws `Problem`.
- * @param {Record<string, any>} options
- */
+/** Ask for a passkey, and return its answer. Throws `Problem`. @param {Record<string, any>} options */
 export function use(options) {
   const publicKey =
     PublicKeyCredential.parseRequestOptionsFromJSON?.(/** @type {any} */ (options)) ??
@@ -23,10 +20,7 @@ export function use(options) {
   return answered(navigator.credentials.get({ publicKey }));
 }
 
-/**
- * Make a passkey, and return what proves it. Throws `Problem`.
- * @param {Record<string, any>} options
- */
+/** Make a passkey, and return what proves it. Throws `Problem`. @param {Record<string, any>} options */
 export function make(options) {
   const publicKey =
     PublicKeyCredential.parseCreationOptionsFromJSON?.(/** @type {any} */ (options)) ??

@@ -9,7 +9,6 @@ import { codesIn, explaining, requestFields } from "./policy.js";
 import { attempt } from "./preview.js";
 import { OWN, serviceOptions } from "./resources.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {{service?: string, method: string, path: string}} Request */
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 /** What a role gives: a tree of Menus and Buttons to choose from, and a preview before it is saved. */
 import { Problem } from "../client/portcullis.js";
-import { badge, button, empty, h, unsaved } from "../core/dom.js";
+import { badge, bullets, button, empty, h, unsaved } from "../core/dom.js";
 import { FORM } from "../strings/form.js";
 import { PERMISSIONS as T } from "../strings/roles.js";
 import { tell } from "./dialog.js";
@@ -13,7 +13,6 @@ import { searching, tree } from "./tree.js";
 
 const GIVEN = "/api/role/{id}/permissions";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./menus.js").Place} Place */
 /** @typedef {{roleName: string}} Role */
 
@@ -32,11 +31,7 @@ export async function permissions(page, path) {
   if (!menus)
     return () =>
       given.permissions.length
-        ? h(
-            "ul",
-            null,
-            given.permissions.map((/** @type {string} */ code) => h("li", null, h("code", null, code))),
-          )
+        ? bullets(given.permissions, (/** @type {string} */ code) => h("code", null, code))
         : empty(T.nothing);
   return (role) => new Editor(page, path, role, new Forest(menus), given.menuIds, etag).element;
 }

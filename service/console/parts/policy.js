@@ -12,7 +12,6 @@ import { paths, roleCodes, userNames } from "./suggestions.js";
 import { coming } from "./time.js";
 import { trouble } from "./trouble.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./form.js").Field} Field */
 
 /**

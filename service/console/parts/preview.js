@@ -1,7 +1,7 @@
 // @ts-check
 /** What a write would do, told by its dry run before it is saved; and how it is taken back. */
 import { Problem } from "../client/portcullis.js";
-import { h } from "../core/dom.js";
+import { bullets, h } from "../core/dom.js";
 import { PREVIEW, TROUBLE } from "../strings/common.js";
 import { demandsText } from "../strings/step-up.js";
 import { ask, dialog, meanwhile, secondStep, tell } from "./dialog.js";
@@ -11,7 +11,6 @@ import { trouble } from "./trouble.js";
 /** The most requests of a role that are shown. */
 const MOST = 200;
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").AccessChange} AccessChange */
 /** @typedef {Pick<import("../client/types.js").Options, "ifMatch" | "dryRun" | "signal">} Conditions */
 
@@ -200,11 +199,7 @@ function requests({ access, total = access.length }) {
       { class: "requests", tabindex: "0", role: "region", "aria-label": PREVIEW.opened },
       [...Map.groupBy(shown, groupOf)].map(([group, requests]) => [
         h("h4", null, group),
-        h(
-          "ul",
-          { class: "plain" },
-          requests.map((request) => h("li", null, objectText(request))),
-        ),
+        bullets(requests, (request) => objectText(request), { class: "plain" }),
       ]),
     ),
     ...(left > 0 ? [h("p", { class: "help" }, PREVIEW.more(left))] : []),

@@ -56,7 +56,7 @@ async function signInAt(name) {
 
 /**
  * Leave for a provider to link the own account with one there. Throws `Problem`.
- * @param {import("../core/page.js").Page} page @param {string} provider
+ * @param {Page} page @param {string} provider
  */
 export async function linkAt(page, provider) {
   const body = await beginning();

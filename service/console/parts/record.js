@@ -17,7 +17,7 @@ import { trouble } from "./trouble.js";
 
 /**
  * Show a record, and of its tabs that of the address. A tab is offered when the caller may see the view of its address.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {object} shown
  * @param {string} shown.base The address of the record, such as `/roles/3`.
  * @param {[string, string][]} shown.crumbs

@@ -22,7 +22,7 @@ import { trouble } from "./trouble.js";
 
 /**
  * Return a table of candidates, whose names and codes can be edited, and the buttons that check and register them.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {Candidate[]} candidates
  * @param {{disabled?: boolean}} [options] `disabled`: register them disabled, unless the reader says otherwise.
  */

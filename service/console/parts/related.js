@@ -5,7 +5,7 @@ import { RELATED as T } from "../strings/common.js";
 
 /**
  * Return links to other views, without those whose operation the caller may not call; null if none is left.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {[operation: string, href: string, text: string, icon: string][]} links
  */
 export function related(page, ...links) {

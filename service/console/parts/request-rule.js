@@ -20,7 +20,6 @@ const LOGIN = "@login";
 /** As many as the service takes. */
 const MOST_STAGES = 5;
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").Role} Role */
 /** @typedef {import("../types/api").RequestRuleBody} Rule */
 /** @typedef {import("../types/api").RequestRuleOfRole} Stored */

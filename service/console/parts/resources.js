@@ -12,7 +12,7 @@ export const OWN = "portcullis";
 
 /**
  * Return the services as options of a select; null if the caller may not list them, or if there are too many.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @returns {Promise<[string, string][] | null>}
  */
 export async function serviceOptions(page) {

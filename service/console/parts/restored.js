@@ -4,8 +4,6 @@ import { HOME as T } from "../strings/home.js";
 import { rows, way } from "./block.js";
 import { time } from "./time.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
-
 /** For how many days it is told. */
 const DAYS = 7;
 

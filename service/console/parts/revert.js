@@ -7,7 +7,6 @@ import { tell } from "./dialog.js";
 import { attempt, previewed } from "./preview.js";
 import { plain, sentence } from "./sentence.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./sentence.js").Change} Change */
 /** @typedef {{method: string, template: string, path: any, body?: any, ifMatch?: string | null}} Plan A request. */
 

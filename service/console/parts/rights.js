@@ -1,28 +1,24 @@
 // @ts-check
 /** What the caller may do, by the menus that they see, in the words of their Buttons. */
-import { h, icon } from "../core/dom.js";
+import { bullets, h, icon } from "../core/dom.js";
 import { RIGHTS as T } from "../strings/home.js";
 
 /** @typedef {import("../types/api").OwnMenu} Menu */
 
-/** Read and return what the caller may do. @param {import("../core/page.js").Page} page */
+/** Read and return what the caller may do. @param {Page} page */
 export async function rights(page) {
   const { data } = await page.call("GET", "/api/menu/mine");
   /** @type {(list: readonly Menu[]) => Menu[]} */ const flat = (list) =>
     list.flatMap((menu) => [menu, ...flat(menu.children)]);
   const areas = flat(data.menus).filter((area) => area.buttons.length > 0);
   if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, T.nothing);
-  return h(
-    "ul",
+  return bullets(
+    areas,
+    ({ icon: shown, title, buttons }) => [
+      icon(shown ?? "file"),
+      h("span", null, h("strong", null, title), h("small", null, buttons.map(word).join(", "))),
+    ],
     { class: "areas" },
-    areas.map(({ icon: shown, title, buttons }) =>
-      h(
-        "li",
-        null,
-        icon(shown ?? "file"),
-        h("span", null, h("strong", null, title), h("small", null, buttons.map(word).join(", "))),
-      ),
-    ),
   );
 }
 

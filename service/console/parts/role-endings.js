@@ -5,7 +5,6 @@ import { session } from "../core/session.js";
 import { ENDINGS as T } from "../strings/role-endings.js";
 import { time } from "./time.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../core/queue.js").AccessRequest} AccessRequest */
 
 /** Milliseconds after which what has ended here has ended for the service as well. */

@@ -6,7 +6,6 @@ import { SELECTION as T, TABLE } from "../strings/table.js";
 import { tell } from "./dialog.js";
 import { agreed, attempt, previewed } from "./preview.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /**
  * @typedef {object} Act
  * @property {string} title

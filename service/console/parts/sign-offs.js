@@ -8,8 +8,6 @@ import { time } from "./time.js";
 
 const SIGN_OFF = "/api/policy/revisions/{revision}/sign-off";
 
-/** @typedef {import("../core/page.js").Page} Page */
-
 /**
  * Return a button that signs a revision off; null if the caller may not.
  * @param {Page} page @param {number} revision

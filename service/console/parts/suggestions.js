@@ -12,7 +12,6 @@ const MOST = 8;
 const DOCUMENT = "/docs/openapi.json";
 const METHODS = new Set(["get", "post", "put", "patch", "delete"]);
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("./combobox.js").Suggestion} Suggestion */
 /** @typedef {(input: HTMLInputElement) => HTMLElement} Wrap */
 /** @typedef {(text: string, signal: AbortSignal) => Promise<Suggestion[]>} Find */
@@ -153,10 +152,7 @@ async function requests(page, filters, signal) {
   return (await page.call("GET", "/api/resource/list", { query, signal })).data.items;
 }
 
-/**
- * Return paths of this service that contain a text.
- * @param {string} text @param {string | null} [method]
- */
+/** Return paths of this service that contain a text. @param {string} text @param {string | null} [method] */
 async function ownPaths(text, method) {
   routes ??= fetch(DOCUMENT)
     .then(async (response) => (response.ok ? listed(await response.json()) : []))

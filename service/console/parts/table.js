@@ -55,7 +55,7 @@ const before = new Map();
 /**
  * Return a list of a view that loads itself, with `reload()` and, while rows are shown, `rows()`. Its filters are those
  * of the view's address.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {Listing} config
  * @returns {HTMLElement & {reload: () => Promise<void>, rows: () => any[]}}
  */

@@ -10,7 +10,7 @@ const CONFIRM = "/api/user/{id}/owner/verification";
 
 /**
  * Return what users of other accounts did to an account; nothing where they did nothing.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {import("./users.js").User} user
  */
 export async function takeovers(page, user) {
@@ -38,7 +38,7 @@ export async function takeovers(page, user) {
   ];
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("./users.js").User} user */
+/** @param {Page} page @param {import("./users.js").User} user */
 async function confirm(page, { id, userName }) {
   const done = await ask({
     title: T.confirmOwnerTitle(userName),

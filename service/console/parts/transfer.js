@@ -16,7 +16,7 @@ export const TYPES = /** @type {Record<string, string>} */ ({
 
 /**
  * Return a button that says what a file has, asks for a format and downloads it.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {string} template Such as `/api/user/export`.
  * @param {string} name The name of the file, without its extension.
  * @param {object} contents
@@ -76,7 +76,7 @@ export function exporting(page, template, name, { text, columns, count, filters 
 
 /**
  * Return the filters of a list in words, those that hold without a choice too.
- * @param {import("../core/page.js").Page} page @param {import("./filters.js").Filter[]} filters
+ * @param {Page} page @param {import("./filters.js").Filter[]} filters
  */
 export function limitsOf(page, filters) {
   return filters.flatMap(({ name, label, type, options = [], unset }) => {

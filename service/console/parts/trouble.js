@@ -1,7 +1,7 @@
 // @ts-check
 /** What a refusal of the API means to the reader. */
 import { Problem } from "../client/portcullis.js";
-import { button, h, icon, link, linkButton } from "../core/dom.js";
+import { bullets, button, h, icon, link, linkButton } from "../core/dom.js";
 import { session, usable } from "../core/session.js";
 import { ACTION, TROUBLE } from "../strings/common.js";
 import { STEP_UP } from "../strings/step-up.js";
@@ -35,18 +35,12 @@ export function trouble(problem, retry, subject, heading) {
     codes && h("p", null, document.needed === "all" ? TROUBLE.needsAll(codes) : TROUBLE.needsAny(codes)),
     assurance && demanded(document),
     problem.violations.length > 0 &&
-      h(
-        "ul",
-        null,
-        problem.violations.map((violation) =>
-          h("li", null, [
-            violation.row && `${violation.row}: `,
-            violation.field && h("strong", null, violation.field),
-            " ",
-            violation.message,
-          ]),
-        ),
-      ),
+      bullets(problem.violations, (violation) => [
+        violation.row && `${violation.row}: `,
+        violation.field && h("strong", null, violation.field),
+        " ",
+        violation.message,
+      ]),
     conflicts(document),
     session.mayCall("POST /api/access-request") && requestable(document),
     problem.retryAfter !== undefined && again && h("p", null, TROUBLE.wait(problem.retryAfter)),

@@ -30,7 +30,7 @@ export function lastLogin({ lastLoginTime }, options = {}) {
 
 /**
  * Return the roles as options of a select, by code; null if the caller may not list them, or if there are too many.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @returns {Promise<[string, string][] | null>}
  */
 export async function roleOptions(page) {
@@ -58,7 +58,7 @@ export const NONE = { items: [], total: 0 };
 
 /**
  * Return a query with the id of a user in place of `userName`; null if there is no single user of that name.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {Record<string, any>} query
  */
 export async function byUserId(page, { userName, ...query }) {
@@ -69,11 +69,7 @@ export async function byUserId(page, { userName, ...query }) {
   return user ? { ...query, userId: user.id } : null;
 }
 
-/**
- * Read all roles, by name.
- * @param {import("../core/page.js").Page} page
- * @returns {Promise<import("../types/api").ListedRole[]>}
- */
+/** Read all roles, by name. @param {Page} page @returns {Promise<import("../types/api").ListedRole[]>} */
 export async function allRoles(page) {
   const roles = [];
   for (let number = 1, total = 1; roles.length < total; number += 1) {

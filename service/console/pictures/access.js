@@ -85,10 +85,7 @@ export function accessPath(explained, { user, role }, request) {
           ...(proof ? [{ key: "proof", text: proof.text, kind: proof.kind }] : []),
         ],
       },
-      {
-        title: outcome,
-        boxes: [{ key: "request", text: request, kind: allowed ? "good" : "bad" }],
-      },
+      { title: outcome, boxes: [{ key: "request", text: request, kind: allowed ? "good" : "bad" }] },
     ],
     [...edges.values()],
   );

@@ -20,7 +20,7 @@ const WEEK = 168;
 
 /**
  * Return what happened in the last hours. The caller may call `GET /api/system/activity`.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {number} [hours] At most 2160: 90 days. More than a week is shown by day.
  */
 export function activity(page, hours = 24) {

@@ -16,7 +16,6 @@ const MOST = 200;
 /** What kind of rights a change is of, by the record that it changes first. */
 const RIGHTS = /** @type {Record<string, keyof typeof T.rights>} */ ({ user: "given", role: "gives" });
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {{title: string, kind: string, events: import("./axis.js").Event[]}} Kind */
 
 /**

@@ -193,10 +193,7 @@ export const RECORD = {
   history: "History",
 };
 
-export const RELATED = {
-  title: "More about this record",
-  signIns: "Sign-ins",
-};
+export const RELATED = { title: "More about this record", signIns: "Sign-ins" };
 
 export const PREVIEW = {
   asking: "Calculating the effects…",

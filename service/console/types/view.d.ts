@@ -1,6 +1,11 @@
 /** Views, and what features add to the core: what `loaders.js` and `features/<name>/feature.js` list. */
 import type { Child } from "../core/dom.js";
-import type { Page } from "../core/page.js";
+import type { Page as ShownPage } from "../core/page.js";
+
+declare global {
+  /** A view that is shown: most scripts take it. */
+  type Page = ShownPage;
+}
 
 /** An entry of the navigation that a view of a feature brings; it stands behind the entry with the path `after`. */
 export interface Entry {

@@ -22,7 +22,7 @@ import { ENDINGS } from "../strings/role-endings.js";
 
 const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.title(
     T.title,
@@ -117,7 +117,7 @@ export async function show(page) {
 
 /**
  * Return what an address that is not confirmed yet lacks, where mails are sent: a link opened there, or agreement.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {import("../types/api").OwnProfile} profile
  */
 function unconfirmed(page, { email, emailVerified, emailAgreed, emailReached, recoveryEmail }) {
@@ -137,7 +137,7 @@ function unconfirmed(page, { email, emailVerified, emailAgreed, emailReached, re
 
 /**
  * Return what asks whether an address that somebody else has set is to be the one for forgotten passwords.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {string} email
  */
 function agreement(page, email) {

@@ -5,7 +5,7 @@ import { activity } from "../pictures/activity.js";
 import { ACTION } from "../strings/common.js";
 import { ACTIVITY as T } from "../strings/pictures.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const hours = T.spans.find(([value]) => value === page.query.get("hours"))?.[0] ?? "24";
   page.title(

@@ -27,7 +27,6 @@ const VALUES = 8;
 const GIVEN = new Set(["roles", "permissions", "resources"]);
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").ListedRevision} Revision */
 /** @typedef {{from: string, to?: string, text?: string, revisions?: [number, number]}} Span */
 

@@ -3,29 +3,24 @@
 import { badge, badges, button, h } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { ask, tell } from "../parts/dialog.js";
+import { whole } from "../parts/local.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { DEVICES as T } from "../strings/account.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.title(T.title, button(T.all, everywhere, { icon: "log-out" }));
   const list = listing(page, {
     caption: T.caption,
     columns: [
-      {
-        title: T.device,
-        cell: (login) => badges(login.device, login.current && badge(T.current, "info")),
-      },
+      { title: T.device, cell: (login) => badges(login.device, login.current && badge(T.current, "info")) },
       { title: T.browser, cell: (login) => [login.browser, login.os].filter(Boolean).join(", ") },
       { title: T.address, cell: (login) => login.loginIp },
       { title: T.login, cell: (login) => time(login.loginTime, { ago: true }) },
       { title: T.refresh, cell: (login) => time(login.lastRefreshTime, { ago: true }) },
     ],
-    load: async () => {
-      const { data: items } = await page.call("GET", "/api/auth/sessions");
-      return { items, total: items.length, size: Math.max(items.length, 1) };
-    },
+    load: async () => whole((await page.call("GET", "/api/auth/sessions")).data),
     buttons: (login) =>
       button(T.end, () => end(login), {
         "aria-label": `${T.end}: ${login.device}`,

@@ -25,7 +25,7 @@ function size(bytes) {
   }).format(bytes / 1000 ** step);
 }
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const mayUpload = page.may("POST /api/file");
   const transfers = h("div", { class: "transfers" });

@@ -5,7 +5,6 @@ import { block } from "../parts/block.js";
 import { ATTENTION, HOME as T, RIGHTS, STEPS } from "../strings/home.js";
 import { ACTIVITY } from "../strings/pictures.js";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/view").HomePart} HomePart */
 
 /** @param {Page} page @param {import("../types/view").ShowPart[]} parts */

@@ -15,7 +15,7 @@ const KINDS = /** @type {Record<string, string>} */ ({
   stopped: "warn",
 });
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.title(
     T.title,
@@ -25,7 +25,7 @@ export async function show(page) {
   page.put(data.items.map((jobState) => job(page, jobState)));
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../types/api").JobState} jobState */
+/** @param {Page} page @param {import("../types/api").JobState} jobState */
 function job(page, jobState) {
   const { name } = jobState;
   const notes = h("div", { class: "notes" });

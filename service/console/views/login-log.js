@@ -10,7 +10,7 @@ import { OPERATIONS } from "../strings/operations.js";
 
 const L = OPERATIONS;
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   /** @type {import("../parts/table.js").Filter[]} */
   const filters = [

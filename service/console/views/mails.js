@@ -8,7 +8,7 @@ import { MAILS as T } from "../strings/mails.js";
 
 const LOOKS = /** @type {Record<string, string>} */ ({ waiting: "info", given_up: "bad" });
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.title(
     T.title,

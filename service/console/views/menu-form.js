@@ -5,7 +5,7 @@ import { Forest, readMenus } from "../parts/menus.js";
 import { MENU } from "../records/menu.js";
 import { MENUS as T } from "../strings/menus.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const known = new Forest(await readMenus(page));
   if (page.params.id) return editing(page, MENU, known);

@@ -10,7 +10,6 @@ import { MENUS as T } from "../strings/menus.js";
 
 const ONE = "/api/menu/{id}";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../parts/menus.js").Place} Place */
 
 /** The Menus that the reader has opened in the tree: each choice shows the view anew. @type {Set<number>} */

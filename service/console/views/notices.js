@@ -11,7 +11,7 @@ import { NOTICES as T } from "../strings/notices.js";
 /** The kinds that somebody has caused by asking for a role: `account` says who. */
 const ASKED = new Set(["access_request_made", "emergency_given"]);
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const read = button(
     T.readAll,

@@ -9,7 +9,7 @@ import { time } from "../parts/time.js";
 import { ACTION } from "../strings/common.js";
 import { ONLINE as T } from "../strings/users.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.title(
     T.title,

@@ -1,6 +1,6 @@
 // @ts-check
 /** One entry of the operation log: who, what, the changes before and after, the decision, and what was sent. */
-import { badge, card, definition, h, link } from "../core/dom.js";
+import { badge, bullets, card, definition, h, link } from "../core/dom.js";
 import { copyable } from "../parts/copy.js";
 import { explainAddress } from "../parts/logs.js";
 import { revertButton } from "../parts/revert.js";
@@ -9,7 +9,7 @@ import { time } from "../parts/time.js";
 import { CHANGES } from "../strings/common.js";
 import { OPERATIONS as T } from "../strings/operations.js";
 
-/** @param {import("../core/page.js").Page} page @param {import("../types/view").ShowPart[]} parts */
+/** @param {Page} page @param {import("../types/view").ShowPart[]} parts */
 export async function show(page, parts) {
   const { data: entry } = await page.call("GET", "/api/operation-log/{id}", { path: { id: page.params.id } });
   page.crumbs(["/logs/operations", T.title]);
@@ -51,18 +51,13 @@ export async function show(page, parts) {
           [
             T.targets,
             entry.targets &&
-              h(
-                "ul",
+              bullets(
+                entry.targets,
+                (/** @type {string} */ target) =>
+                  page.may("GET /api/operation-log/list")
+                    ? link(`/logs/operations?target=${encodeURIComponent(target)}`, target)
+                    : target,
                 { class: "plain" },
-                entry.targets.map((/** @type {string} */ target) =>
-                  h(
-                    "li",
-                    null,
-                    page.may("GET /api/operation-log/list")
-                      ? link(`/logs/operations?target=${encodeURIComponent(target)}`, target)
-                      : target,
-                  ),
-                ),
               ),
           ],
         ]),

@@ -10,7 +10,7 @@ import { exporting, limitsOf } from "../parts/transfer.js";
 import { OPERATIONS as T } from "../strings/operations.js";
 import { TABLE } from "../strings/table.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   /** @type {import("../parts/table.js").Filter[]} */
   const filters = [
@@ -20,13 +20,7 @@ export async function show(page) {
     { name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) },
     { name: "status", label: T.outcome, type: "select", options: Object.entries(T.statuses) },
     { name: "decision", label: T.decision, type: "select", options: Object.entries(T.decisions) },
-    {
-      name: "dryRun",
-      label: T.previews,
-      type: "select",
-      options: Object.entries(T.shown),
-      unset: T.hidden,
-    },
+    { name: "dryRun", label: T.previews, type: "select", options: Object.entries(T.shown), unset: T.hidden },
     { name: "rights", label: T.rights, type: "check" },
     { name: "clientIp", label: T.address, more: true },
     { name: "requestId", label: T.request, more: true },
@@ -84,7 +78,7 @@ function sent(filters) {
 /**
  * Return a line, and `tell`, which has it say how many previews the list with these filters leaves out, and how many of
  * them were refused.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {(query: Record<string, any>) => Promise<any>} ask
  */
 function leftOut(page, ask) {

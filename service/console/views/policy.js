@@ -9,7 +9,7 @@ import { time } from "../parts/time.js";
 import { POLICY as T } from "../strings/policy.js";
 
 /**
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {import("../types/view").ShowPart[]} parts Stand behind what is in force.
  */
 export async function show(page, parts) {
@@ -96,7 +96,7 @@ export async function show(page, parts) {
   );
 }
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 async function reload(page) {
   let revision = 0;
   const done = await ask({

@@ -7,7 +7,7 @@ import { OWN, serviceOptions, suggested } from "../parts/resources.js";
 import { RESOURCE } from "../records/resource.js";
 import { RESOURCES as T } from "../strings/resources.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   if (page.params.id) return editing(page, RESOURCE, {});
   const binds = page.may("PUT /api/resource/{id}/buttons") && page.may("GET /api/menu/list");

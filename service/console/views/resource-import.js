@@ -16,8 +16,6 @@ const EXAMPLE = {
   paths: { "/orders/{id}": { get: { operationId: "readOrder", summary: "Read an order", responses: {} } } },
 };
 
-/** @typedef {import("../core/page.js").Page} Page */
-
 /** @param {Page} page */
 export async function show(page) {
   const services = await serviceOptions(page);

@@ -5,7 +5,7 @@ import { registering } from "../parts/registering.js";
 import { OWN, suggested } from "../parts/resources.js";
 import { RESOURCES as T } from "../strings/resources.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.crumbs(["/resources", T.title], ["/resources/coverage", T.coverageTitle]);
   page.title(T.registerTitle);

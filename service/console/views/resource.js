@@ -23,7 +23,6 @@ const ONE = "/api/resource/{id}";
 const STATE = "/api/resource/{id}/enabled";
 const BOUND = "/api/resource/{id}/buttons";
 
-/** @typedef {import("../core/page.js").Page} Page */
 /** @typedef {import("../types/api").Resource} Resource */
 /** @typedef {import("../types/api").BoundButton} BoundButton */
 

@@ -10,7 +10,7 @@ import { RESOURCE } from "../records/resource.js";
 import { FRAME } from "../strings/frame.js";
 import { RESOURCES as T } from "../strings/resources.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const many = switching(page, "/api/resource/bulk/enabled", T.number, ({ resourceName }) => resourceName);
   const coverage = page.may("GET /api/policy/coverage") && h("p", { class: "loading" }, FRAME.loading);

@@ -5,7 +5,7 @@ import { creating, editing } from "../parts/declared.js";
 import { ROLE } from "../records/role.js";
 import { ROLES as T } from "../strings/roles.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   if (page.params.id) return editing(page, ROLE);
   const copied = page.query.get("copy");

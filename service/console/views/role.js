@@ -18,7 +18,7 @@ import { duration } from "../strings/words.js";
 
 const ONE = "/api/role/{id}";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
   const { data: role, etag } = await page.call("GET", ONE, { path });
@@ -36,11 +36,7 @@ export async function show(page) {
         button(ACTION.delete, () => deleting(page, ROLE, role, etag), { kind: "danger", icon: "trash" }),
     ],
     tabs: [
-      {
-        path: "",
-        text: T.gives,
-        show: async () => card("", (await permissions(page, path))(role)),
-      },
+      { path: "", text: T.gives, show: async () => card("", (await permissions(page, path))(role)) },
       { path: "members", text: T.members, show: () => members(page, role) },
       { path: "access", text: RECORD.access, show: () => access(page, { roleCode: role.roleCode }) },
       { path: "asking", text: RULE.tab, show: () => requestRule(page, role) },

@@ -5,7 +5,7 @@ import { switching } from "../parts/selection.js";
 import { ROLE } from "../records/role.js";
 import { ROLES as T } from "../strings/roles.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const many = switching(page, "/api/role/bulk/enabled", T.number, ({ roleName }) => roleName);
   records(page, ROLE, { below: many.element, list: many.listed });

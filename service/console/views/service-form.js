@@ -4,7 +4,7 @@ import { creating, editing } from "../parts/declared.js";
 import { SERVICE } from "../records/service.js";
 import { SERVICES as T } from "../strings/services.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   if (page.params.id) await editing(page, SERVICE);
   else creating(page, SERVICE, { title: T.add });

@@ -13,7 +13,7 @@ import { SERVICES as T } from "../strings/services.js";
 
 const ONE = "/api/service/{id}";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const { data: service, etag } = await page.call("GET", ONE, { path: { id: page.params.id } });
   await record(page, {

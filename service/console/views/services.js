@@ -5,7 +5,7 @@ import { records } from "../parts/declared.js";
 import { SERVICE } from "../records/service.js";
 import { SERVICES as T } from "../strings/services.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   records(page, SERVICE, { above: h("p", null, T.text) });
 }

@@ -4,7 +4,7 @@ import { sessionEvents } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
 import { LOGINS as T } from "../strings/account.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.title(T.title);
   page.put(

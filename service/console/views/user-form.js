@@ -6,7 +6,7 @@ import { allRoles } from "../parts/users.js";
 import { SERVICE_ACCOUNT, USER } from "../records/user.js";
 import { USERS as T } from "../strings/users.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const known = await allRoles(page);
   if (page.params.id) return editing(page, USER, known);

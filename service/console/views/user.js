@@ -28,7 +28,7 @@ import { USERS as T } from "../strings/users.js";
 
 const STATUS = "/api/user/{id}/status";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
   /** @type {{data: import("../parts/users.js").User, etag: string | null}} */
@@ -141,7 +141,7 @@ function facts(user) {
 
 /**
  * Return why a user may not sign in, their roles, and when the account changed.
- * @param {import("../core/page.js").Page} page
+ * @param {Page} page
  * @param {import("../parts/users.js").User} user
  */
 function standing(page, user) {
@@ -176,7 +176,7 @@ function standing(page, user) {
   ]);
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {Page} page @param {import("../parts/users.js").User} user */
 async function sessions(page, user) {
   const { data } = await page.call("GET", "/api/online/list", {
     query: { userName: user.userName, size: 200 },
@@ -212,11 +212,7 @@ async function sessions(page, user) {
   ];
 }
 
-/**
- * @param {import("../core/page.js").Page} page
- * @param {import("../parts/users.js").User} user
- * @param {string | null} etag
- */
+/** @param {Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
 function setStatus(page, user, etag) {
   const path = { id: user.id };
   return setEnabled(page, {
@@ -229,14 +225,14 @@ function setStatus(page, user, etag) {
   });
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {Page} page @param {import("../parts/users.js").User} user */
 function keepOut(page, user) {
   return attempt(T.ban, async () => {
     if (await ban(page, user.id, user.userName)) await page.reload();
   });
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {Page} page @param {import("../parts/users.js").User} user */
 function letIn(page, user) {
   return attempt(T.unban, async () => {
     await unban(page, user.id, user.userName);
@@ -244,7 +240,7 @@ function letIn(page, user) {
   });
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {Page} page @param {import("../parts/users.js").User} user */
 async function reset(page, user) {
   const done = await ask({
     title: T.resetTitle(user.userName),
@@ -267,7 +263,7 @@ async function reset(page, user) {
   await page.reload();
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {Page} page @param {import("../parts/users.js").User} user */
 async function verify(page, user) {
   const path = { id: user.id };
   const done = await ask({
@@ -281,7 +277,7 @@ async function verify(page, user) {
   await page.reload();
 }
 
-/** @param {import("../core/page.js").Page} page @param {import("../parts/users.js").User} user */
+/** @param {Page} page @param {import("../parts/users.js").User} user */
 function sendReset(page, user) {
   return attempt(T.sendReset, async () => {
     await page.call("POST", "/api/user/{id}/password-reset", { path: { id: user.id } });
@@ -289,11 +285,7 @@ function sendReset(page, user) {
   });
 }
 
-/**
- * @param {import("../core/page.js").Page} page
- * @param {import("../parts/users.js").User} user
- * @param {string | null} device
- */
+/** @param {Page} page @param {import("../parts/users.js").User} user @param {string | null} device */
 async function kick(page, user, device) {
   const path = { loginId: user.id, device: device ?? "" };
   const done = await ask({

@@ -5,7 +5,7 @@ import { records } from "../parts/declared.js";
 import { roleOptions } from "../parts/users.js";
 import { SERVICE_ACCOUNT, USER } from "../records/user.js";
 
-/** @param {import("../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const services = page.path === SERVICE_ACCOUNT.view;
   const bulk = bulkBar(page);

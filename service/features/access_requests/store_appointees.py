@@ -103,7 +103,7 @@ async def of_request(connection: Connection, request_id: int) -> set[int]:
 
 
 async def grounds(connection: Connection, codes: Collection[str]) -> list[Ground]:
-    """Return why users can hold any of ``codes``, text for text: now, later, or once all is enabled."""
+    """Return why users hold any of the exact ``codes``: now, later, or once all parts are enabled."""
     statement = (
         _GROUND.select.join_from(user_role, user, user.c.id == user_role.c.user_id)
         .join(role, role.c.id == user_role.c.role_id)

@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     formats = "7d, 12h, 30m, 2026-11-15 (UTC) or a time with its zone"
     parser.add_argument("--since", metavar="TIME", type=_time, help=f"not before: {formats}")
     parser.add_argument("--until", metavar="TIME", type=_time, help="before")
-    parser.add_argument("--user", metavar="NAME", help="only what this user asked for")
+    parser.add_argument("--user", metavar="NAME", help="only changes by this user")
     add_usual(parser)
 
 
@@ -48,7 +48,7 @@ def _time(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} is no time such as 7d, 12h or 2026-11-15") from error
+        raise ArgumentTypeError(f"{text!r} is not a time such as 7d, 12h or 2026-11-15") from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("file", metavar="FILE", help="a file that portcullis state export has written")
     parser.add_argument(
-        "--as", dest="user", metavar="USER", help="under the rights of this user, not of the operator"
+        "--as", dest="user", metavar="USER", help="with the rights of this user instead of the operator"
     )
     parser.add_argument("--prune", action="store_true", help="delete what is not in the file")
     add_json(parser)

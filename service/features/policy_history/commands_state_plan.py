@@ -22,7 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the file, and how the plan is shown."""
     add_data(parser)
     parser.add_argument("file", metavar="FILE", help="a file that portcullis state export has written")
-    parser.add_argument("--prune", action="store_true", help="with what would be deleted by apply --prune")
+    parser.add_argument(
+        "--prune", action="store_true", help=("include objects that apply --prune would delete")
+    )
     shown = parser.add_mutually_exclusive_group()
     add_json(shown)
     shown.add_argument("--markdown", action="store_true", help="as Markdown, for a pull request")

@@ -4,7 +4,7 @@ from service.kernel.feature import Feature, FeatureCommands
 
 FEATURE = Feature(
     name="policy_history",
-    title="Revisions of the policy: their past, and the way back; and state files",
+    title="Policy revisions: history, restore and state files",
     needs=("explain", "log_reading", "services"),
     paths=("/api/policy/diff", "/api/policy/revisions/{revision}/restore"),
     commands=(
@@ -12,7 +12,7 @@ FEATURE = Feature(
             "policy",
             (
                 ("log", "print what each revision changed, when, by whom and why", "commands_log"),
-                ("diff", "compare two policies: lines, and who gains and loses what", "commands_diff"),
+                ("diff", "compare two policies: lines, and gained and lost access", "commands_diff"),
             ),
             after="prove",
         ),
@@ -22,7 +22,7 @@ FEATURE = Feature(
                 ("export", "write roles, menus, resources and bindings into a file", "commands_state_export"),
                 (
                     "plan",
-                    "show what applying a file would change, and who gains and loses what; change nothing",
+                    "show the effects of applying a file, without changes",
                     "commands_state_plan",
                 ),
                 (

@@ -51,7 +51,7 @@ class PolicyRestore:
             if await policy_revisions.read(unit.connection, revision) is None:
                 raise NotFound("There is no such revision")
             if not await policy_history.is_kept(unit.connection, revision):
-                raise Conflict("What that revision contained is not kept", rule="history")
+                raise Conflict("The contents of that revision are not stored", rule="history")
             await self._seals.require(unit.connection, revision, newest)
             steps, obstacles = await plan(unit.connection, revision, newest)
             if obstacles:
@@ -78,8 +78,8 @@ async def _require_same(candidate: Policy, lines: list[PublishedLine], revision:
     differing = await asyncio.to_thread(_differing, candidate, lines)
     if differing:
         raise Conflict(
-            f"What is stored does not lead back to revision {revision}: rows were changed directly in the "
-            "database. Reload the policy first, and look at the difference",
+            f"Revision {revision} cannot be restored from the stored data: rows were changed directly in "
+            "the database. Reload the policy first, and check the difference",
             rule="history",
             differing=differing[:20],
         )

@@ -126,7 +126,7 @@ class _Planner:
         going = {button.id: button for button in (await menus.with_codes(connection, leaving)).values()}
         for code in returning:
             if (row := past.get(code)) is None:
-                self._refuse(code, "what its Button was called is not kept")
+                self._refuse(code, "the title of its Button is not stored")
             else:
                 self._returning[code] = going.pop(row.menu_id, None), row
         self._leaving = list(going.values())
@@ -134,7 +134,7 @@ class _Planner:
             used = await menus.uses_of(connection, menu.id, _NAMED)
             if used.role_count:
                 roles = ", ".join(used.roles)
-                self._refuse(str(menu.auth_mark), f"its Button would go, and roles give it: {roles}")
+                self._refuse(str(menu.auth_mark), f"its Button would be deleted, but roles have it: {roles}")
             else:
                 self.steps.append(Step("menu", "delete", ("button", str(menu.auth_mark)), menu.id))
         stored = {button.auth_mark for button in await menus.button_codes(connection)}
@@ -205,7 +205,7 @@ class _Planner:
             )
             for code in codes:
                 if self._states.setdefault(code, code in opens) != (code in opens):
-                    self._refuse(name, f"whether the Button of {code} was enabled is not kept")
+                    self._refuse(name, f"the state of the Button of {code} is not stored")
 
     def _bound(self, name: str, opens: list[str], bound: dict[str, bool] | None) -> tuple[str, ...]:
         """Return the codes that the resource was bound to: as kept, or derived from its lines."""
@@ -215,7 +215,7 @@ class _Planner:
         else:
             codes = tuple(code for code in opens if code not in (rules.LOGIN, rules.NOBODY))
         if opens == [rules.NOBODY] and not codes and split_object(name)[0] == PORTCULLIS:
-            self._refuse(name, "by which disabled Buttons it was closed is not kept")
+            self._refuse(name, "its disabled Buttons are not stored")
         return codes
 
     async def _place(self, names: Collection[str], freed: Iterable[Resource]) -> None:
@@ -308,7 +308,7 @@ class _Planner:
                 if self._exact:
                     self._bind(resource.object, resource.id, bound[resource.id], then.get(resource.id, {}))
                 else:
-                    self._refuse(resource.object, "to which Buttons it was bound is not kept")
+                    self._refuse(resource.object, "its Buttons are not stored")
         return deleted
 
     async def _create(self, missing: Collection[_Wanted], deleted: Collection[int]) -> None:
@@ -323,7 +323,7 @@ class _Planner:
         for target in missing:
             row = rows.get(target.name)
             if row is None:
-                self._refuse(target.name, "what it was called is not kept")
+                self._refuse(target.name, "its name is not stored")
             elif row.resource_code in taken:
                 holder = taken[row.resource_code]
                 self._refuse(target.name, f"its code {row.resource_code} is now that of resource {holder}")

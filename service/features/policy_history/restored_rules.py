@@ -41,10 +41,10 @@ async def plan_rules(
             if role is not None:
                 steps.append(Step("role", "unrule", ("role", code), role.id))
         elif role is None or not role.enabled:
-            state = "there is no such role any more" if role is None else "the role is disabled"
+            state = "the role no longer exists" if role is None else "the role is disabled"
             obstacles.append((ask(code), state))
         elif values is None:
-            obstacles.append((ask(code), "within which limits it could be asked for is not kept"))
+            obstacles.append((ask(code), "the limits of its request rule are not stored"))
         else:
             now = await request_rules.of_role(connection, role.id)
             before, after = _told(now), _told(values)

@@ -170,7 +170,7 @@ def clashes(state: State, keys: Collection[str] | None = None) -> Iterator[tuple
     routes = {key: _requests(key, state) for key in (state.resources if keys is None else keys)}
     codes = {key: resource.resource_code for key, resource in state.resources.items()}
     names = {key: name_key(role.role_name) for key, role in state.roles.items()}
-    yield from _shared("resource", "fits the same requests as", routes)
+    yield from _shared("resource", "matches the same requests as", routes)
     yield from _shared("resource", "has the same code as", codes)
     yield from _shared("role", "has the same name as", names)
 

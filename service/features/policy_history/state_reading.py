@@ -73,7 +73,7 @@ class _Reader:
             if name in OPTIONAL and name not in content:
                 continue
             if not isinstance(content.get(name), dict):
-                self._fault((name,), "must be there, as a mapping; {} if there is nothing in it")
+                self._fault((name,), "is required, and must be a mapping; write {} if it is empty")
         return content
 
     def _section(self, content: Mapping[Any, Any], kind: states.Kind) -> Mapping[Any, Any]:
@@ -83,7 +83,7 @@ class _Reader:
     def _object(self, kind: states.Kind, key: Any, entry: Any) -> None:
         place = (states.SECTIONS[kind], str(key))
         if not isinstance(key, str):
-            self._fault(place, "is no text here: put the key in quotes")
+            self._fault(place, "is not a text here: put the key in quotes")
             return
         before = len(self._faults)
         self._check_key(kind, key, place)
@@ -105,7 +105,7 @@ class _Reader:
                 self._check_resource_key(key, place)
             case "service":
                 if not is_other_service(key):
-                    self._fault(place, "is no name of another service")
+                    self._fault(place, "is not the name of another service")
             case "role":
                 self._converted(key, RoleCode, place, ITS_TYPE)
 
@@ -129,9 +129,9 @@ class _Reader:
             previous = states.segment_of(parsed[0], parsed[1] - 1)
             before = previous if parent is None else f"{parent}/{previous}"
             if before not in self._keys["menu"]:
-                self._fault(place, f"there is no {printable(before)} before it")
+                self._fault(place, f"the entry {printable(before)} must come before it")
         if parent is not None and parent not in self._keys["menu"]:
-            self._fault(place, f"there is no Menu {printable(parent)} above it")
+            self._fault(place, f"the Menu {printable(parent)} above it is missing")
         if key.count("/") >= MAX_DEPTH:
             self._fault(place, f"the tree has at most {MAX_DEPTH} levels")
 
@@ -169,7 +169,7 @@ class _Reader:
         for number, entry in enumerate(given):
             here = (*place, number)
             if not isinstance(entry, str):
-                self._fault(here, "is no text here: put it in quotes")
+                self._fault(here, "is not a text here: put it in quotes")
                 continue
             if entry in seen:
                 self._fault(here, f"{printable(entry)} is in the list already")

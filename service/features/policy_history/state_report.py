@@ -212,7 +212,7 @@ def _value(value: Any) -> str:
 
 def _counts(edits: Edits, *, done: bool) -> str:
     if not edits and not edits.left:
-        return "What is stored is what the file says."
+        return "The stored data matches the file."
     created, changed, deleted = (sum(edit.action == action for edit in edits.edits) for action in _SIGNS)
     left = f"; {counted(len(edits.left), 'object')} not in the file" if edits.left else ""
     if done:

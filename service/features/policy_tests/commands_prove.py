@@ -51,12 +51,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"the method; or a layer, to ask it about an object: {', '.join(OBJECTS)}",
     )
     parser.add_argument(
-        "path", metavar="PATH", nargs="?", help="such as /api/user/1, a template of a route, or an object"
+        "path", metavar="PATH", nargs="?", help="such as /api/user/1, a route template, or an object"
     )
     parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
     add_policy(parser)
     parser.add_argument(
-        "--equivalent", nargs=2, metavar=("A", "B"), help="two such policies: do they agree on all callers?"
+        "--equivalent", nargs=2, metavar=("A", "B"), help="prove that two policies agree on all callers"
     )
     add_usual(parser)
 
@@ -128,7 +128,7 @@ def _request(proved: ProvedRequest) -> Iterator[str]:
     else:
         yield from _codes(proved)
     if proved.chosen is not None:
-        yield f"  The code chooses before it asks: {proved.chosen}; see docs/explanation/policy.md."
+        yield f"  The service decides before the policy: {proved.chosen}; see docs/explanation/policy.md."
 
 
 def _codes(proved: ProvedRequest) -> Iterator[str]:
@@ -186,7 +186,7 @@ def _equivalence(answer: Equivalence, before: str, after: str) -> Iterator[str]:
 def _differing(request: DifferingRequest, before: str, after: str) -> Iterator[str]:
     name = request.name if request.layer is None else f"{request.layer} {request.name}"
     if request.gains is None and request.loses is None:
-        yield f"  {name}: only one of them says so"
+        yield f"  {name}: only one of the two has it"
     for caller, source in ((request.gains, after), (request.loses, before)):
         if caller is not None:
             yield f"  {name}: only {source} lets pass {caller_text(caller)}"

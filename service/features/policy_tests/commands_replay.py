@@ -45,7 +45,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
         answer, source = review(options, environ, (options.against,), ask, roles=False)
     if answer.unreadable and not answer.events:
-        raise ValidationFailed(("LOG", "no line of it is an event of a decision log"))
+        raise ValidationFailed(("LOG", "it contains no event of a decision log"))
     show(options, answer, lambda: _told(answer), source=source)
     return DIFFERENT if answer.differing else 0
 

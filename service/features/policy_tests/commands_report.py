@@ -53,5 +53,5 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     write = _WRITERS[options.format or ("markdown" if file.suffix == ".md" else "html")]
     file.write_bytes("".join(write(document(reported))).encode())
     points = "; ".join(attention(reported))
-    left = f"To look at: {points}." if points else "Nothing is left to look at."
+    left = f"To look at: {points}." if points else "There are no open points."
     say(source_line(source), f"The report is in {file}. {left}")

@@ -19,10 +19,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "paths", nargs="*", metavar="PATH", help="decision tables, or folders of them; else the policy's own"
     )
     parser.add_argument(
-        "--coverage", action="store_true", help="name lines and matcher rows that no case depends on"
+        "--coverage", action="store_true", help="list lines and matcher rows that no case depends on"
     )
     parser.add_argument(
-        "--mutate", action="store_true", help="name faults of lines and matcher that no case would notice"
+        "--mutate", action="store_true", help="list faults of lines and matcher that no case would detect"
     )
     parser.add_argument(
         "--published",
@@ -55,7 +55,7 @@ def _published(options: Namespace, environ: Mapping[str, str]) -> int:
     from service.operator.installation import name_of
 
     if options.paths or options.coverage or options.mutate:
-        raise PolicyError("--published is asked alone: no paths, no --coverage, no --mutate")
+        raise PolicyError("--published cannot be combined with paths, --coverage or --mutate")
     settings = table.load(environ)
     result = published_test(settings)
     show(options, result, lambda: str(result).split("\n"), source=name_of(settings))

@@ -18,7 +18,7 @@ FEATURE = Feature(
                 ("export", "write the published policy for any Casbin", "commands_export"),
                 (
                     "lint",
-                    "find what a start does not refuse, in files and in a database",
+                    "find faults that a start does not refuse, in files and database",
                     "commands_lint",
                 ),
                 (
@@ -28,7 +28,7 @@ FEATURE = Feature(
                 ),
                 (
                     "replay",
-                    "print which logged decisions would come out differently",
+                    "print logged decisions that would differ",
                     "commands_replay",
                 ),
                 (
@@ -44,7 +44,7 @@ FEATURE = Feature(
             (
                 (
                     "test",
-                    "run decision tables and invariants, and find what they would not notice",
+                    "run decision tables and invariants, and find gaps",
                     "commands_test",
                 ),
             ),

@@ -140,7 +140,7 @@ async def _stored(
     async with database.snapshot(within=sources.READ_WITHIN) as connection:
         published = await policy_revisions.latest(connection)
         if published is None or published.revision != policy.revision:
-            raise PolicyError("The policy was changed while the report was made: try again")
+            raise PolicyError("The policy was changed while the report was created: try again")
         violations = await broken_invariants(connection, past.shipped.invariants, policy)
         instant = await sources.instant_of(connection, at)
         policy = await past.at(connection, policy, instant)

@@ -19,10 +19,10 @@ from service.records import accounts, assignments
 from service.records.assignments import Given, Window
 from service.records.database.transactions import Connection
 
-_ENDED: Final = "The assignment has ended before"
-_ENDS_BEFORE: Final = "The assignment ends before that time already"
-_OVER: Final = "The new end had passed, or was not after the beginning: it has ended at once"
-_SAME: Final = "Another assignment of the role has the same beginning and end: one is enough"
+_ENDED: Final = "The assignment has already ended"
+_ENDS_BEFORE: Final = "The assignment already ends before that time"
+_OVER: Final = "The new end was in the past or not after the start, so the assignment ended at once"
+_SAME: Final = "Another assignment of the role has the same start and end"
 
 
 @dataclass(slots=True)

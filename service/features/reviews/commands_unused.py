@@ -60,7 +60,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 def _lines(unused: UnusedRights, asked: int) -> Iterator[str]:
     if not unused.observed:
         since = unused.recorded_since or "never"
-        yield f"It is not known what was used: recorded since {since}, and no whole day yet."
+        yield f"Use is unknown: it has been recorded since {since}, for less than a day."
         return
     if unused.days < asked:
         days = counted(unused.days, "day")

@@ -8,7 +8,7 @@ _EVIDENCE = "commands_evidence"
 
 FEATURE = Feature(
     name="reviews",
-    title="Reviews of who keeps a role, rights that nobody uses, evidence, and sign-offs",
+    title="Access reviews, unused rights, evidence, and sign-offs",
     off=True,
     needs=("assignments", "decision_log", "explain", "policy_history"),
     paths=(
@@ -51,7 +51,7 @@ FEATURE = Feature(
             (
                 (
                     "unused",
-                    "print rights that nobody has needed, and smaller roles that would have done",
+                    "print unused rights, and smaller roles that would be sufficient",
                     "commands_unused",
                 ),
             ),

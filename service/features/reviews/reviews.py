@@ -266,7 +266,7 @@ class Reviews:
             own = review.author_id == unit.caller.user_id
             decision = unit.check.ask(REVIEW, CLOSE_OWN if own else CLOSE_OTHERS)
             if not decision.allowed:
-                raise PermissionDenied("You may not close this review", decision)
+                raise PermissionDenied("You are not allowed to close this review", decision)
             if review.state != "open":
                 raise Conflict(f"The review is {review.state}", rule="history")
             await reviews.begin_closing(unit.connection, review_id, self.now(), by=unit.caller.user_name)
@@ -286,26 +286,26 @@ async def _allowed(unit: UnitOfWork, review: Review, item: Item, people: People,
     decision = unit.check.ask(REVIEW, assignment_for(whose, review.reviewer_code))
     if not decision.allowed:
         why = "" if same is None else f": {await reason_of(unit.connection, same)}"
-        raise PermissionDenied(f"You may not decide about this assignment{why}", decision)
+        raise PermissionDenied(f"You are not allowed to decide about this assignment{why}", decision)
     return decision
 
 
 def _require_open(review: Review, now: datetime) -> None:
     if review.state != "open" or review.deadline <= now:
-        raise Conflict("The review is over", rule="history")
+        raise Conflict("The review is closed", rule="history")
 
 
 def _require_until(verdict: str, until: datetime | None, item: Item, review: Review, now: datetime) -> None:
     at_end = review.apply == "at_end"
     fault = None
     if (verdict == "shorten") != (until is not None):
-        fault = "To shorten takes an end, and nothing else does"
+        fault = "An end is required for shortening, and not allowed otherwise"
     elif until is not None and until <= now:
         fault = "must be in the future"
     elif until is not None and at_end and until <= review.deadline:
         fault = "must be after the deadline of the review: decisions are applied when it closes"
     elif until is not None and item.valid_until is not None and until >= item.valid_until:
-        fault = "A review may shorten an assignment, and not lengthen it"
+        fault = "A review can shorten an assignment, but not extend it"
     if fault:
         raise ValidationFailed(("until", fault))
 

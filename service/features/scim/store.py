@@ -328,6 +328,6 @@ async def in_need(connection: Connection) -> tuple[int, str]:
     statement = sa.select(sa.func.count()).select_from(directory_table).where(enabled)
     count: int = (await connection.execute(statement)).scalar_one()
     return count, (
-        "enabled directories provision accounts by SCIM, and could disable nobody any more: "
-        "cut them off or delete them first"
+        "enabled directories provision accounts by SCIM, and could no longer disable users: cut them off "
+        "or delete them first"
     )

@@ -76,7 +76,7 @@ async def _update(under_way: _Roles, before: CodedRole, table_row: TableRow) -> 
     reach = await work.check.require_roles(work.connection, [before.id], until=until)
     check_values(RoleValues, values)
     if "enabled" in values and await request_rules.of_role(work.connection, before.id) is not None:
-        raise ValidationFailed(("enabled", "The role can be asked for: enable or disable it by itself"))
+        raise ValidationFailed(("enabled", "The role has a request rule: enable or disable it individually"))
     if values:
         await roles.update(work.connection, before.id, values)
     if gives:

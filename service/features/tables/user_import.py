@@ -256,7 +256,9 @@ def _new(
 def _edited(table_row: TableRow, before: User, role_ids: tuple[int, ...] | None, faults: RowFaults) -> Wanted:
     if table_row.password is not None:
         faults.add(
-            table_row.row, "password", "There is such a user already, whose password an import does not set"
+            table_row.row,
+            "password",
+            ("The user already exists, and an import does not set passwords of existing users"),
         )
     differing = table_row.differing(before)
     with faults.of(table_row.row, "userName"):

@@ -55,7 +55,7 @@ Question: TypeAlias = RequestTo | RequestsTo | UseOf
 
 _ANY: Final = "\x01"  # a value that no registered path has, so that only parameters fit it
 MOST_PATHS: Final = 1000
-"""Maximum number of paths of one template to test; each of them is a question."""
+"""Maximum number of paths of one template to test; each path takes one decision."""
 _MOST_KEPT: Final = 100_000  # paths of all templates
 
 

@@ -76,7 +76,7 @@ async def instant_of(connection: Connection, at: datetime | None) -> Instant:
     known_since = await role_lives.known_since(connection)
     if known_since is None or at < known_since:
         beginning = "any role" if known_since is None else rfc3339(known_since)
-        raise ValidationFailed(("at", f"It is not known who held what before {beginning}"))
+        raise ValidationFailed(("at", f"Rights before {beginning} are unknown"))
     return Instant(at, at)
 
 
@@ -199,7 +199,7 @@ class PastPolicies:
         if instant.then is not None:
             revision = await policy_revisions.newest_at(connection, instant.then)
             if revision is None or not await policy_history.is_kept(connection, revision):
-                raise ValidationFailed(("at", "The policy of that time is not kept"))
+                raise ValidationFailed(("at", "The policy of that time is not stored"))
             if revision != live.revision:
                 policy = await self.of(connection, revision, place)
         return policy.at(instant.at.timestamp())

@@ -74,10 +74,10 @@ def _changes(own: Shipped) -> Iterator[Finding]:
             continue
         if rule.code == LOGIN:
             yield Finding(
-                LOGIN_CHANGE, rule.object, "everybody logged in may send it, and it changes something"
+                LOGIN_CHANGE, rule.object, "a changing request is open to everyone who is logged in"
             )
         elif rule.code == ANYONE:
-            yield Finding(PUBLIC_CHANGE, rule.object, "everybody may send it, and it changes something")
+            yield Finding(PUBLIC_CHANGE, rule.object, "a changing request is open to everyone")
 
 
 def _unlisted(own: Shipped) -> Iterator[Finding]:
@@ -85,12 +85,8 @@ def _unlisted(own: Shipped) -> Iterator[Finding]:
         word, _, layer = name.partition(" ")
         where = f" in the layer {layer}" if layer else ""
         what = "by a code" if name == "lines" else f"to {word}{where}"
-        says = (
-            "how strongly somebody must have authenticated"
-            if name == ASSURANCE
-            else f"what the files open {what}"
-        )
-        yield Finding(UNLISTED, f"{INVARIANTS} {name}", f"no exact list says {says}")
+        says = "authentication demands" if name == ASSURANCE else f"objects that the files open {what}"
+        yield Finding(UNLISTED, f"{INVARIANTS} {name}", f"the complete list of {says} is missing")
 
 
 def _pointless(demands: Iterable[Rule]) -> Iterator[Finding]:

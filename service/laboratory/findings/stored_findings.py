@@ -174,10 +174,14 @@ def _resources(standing: Standing, resources: Collection[StoredResource]) -> Ite
     for name in unregistered(guarded, (resource.name for resource in resources)):
         yield Finding(UNREGISTERED, name, f"no resource is registered for it: {consequence}")
     for name, other in _overlaps([resource.name for resource in enabled]):
-        yield Finding(OVERLAP, name, f"it takes requests from {other}, whose bindings don't guard them")
+        yield Finding(
+            OVERLAP, name, (f"it takes requests from {other}, whose bindings no longer apply to them")
+        )
     for resource in enabled:
         if not resource.buttons:
-            yield Finding(OPEN, resource.name, "nothing is bound to it: it is open to everybody logged in")
+            yield Finding(
+                OPEN, resource.name, ("it has no bindings, so it is open to everyone who is logged in")
+            )
         for code, works in resource.buttons:
             if not works:
                 yield Finding(DISABLED, f"{resource.name} {code}", "the Button is disabled: it opens nothing")
@@ -255,11 +259,13 @@ class _Holders:
             requests, resources, lines, contradictions, strict=True
         ):
             if set(bound) <= {NOBODY}:
-                yield Finding(CLOSED, request_class.name, f"{resource} is closed to everybody: nobody passes")
+                yield Finding(CLOSED, request_class.name, f"{resource} is closed to everyone")
             elif contradicts:
                 message = f"{resource} needs {_either(bound)}, the endpoint {_either(needed)}"
                 yield Finding(
-                    CONTRADICTION, request_class.name, f"{message}: some pass one of them, nobody both"
+                    CONTRADICTION,
+                    request_class.name,
+                    (f"{message}: some callers pass one of them, but none passes both"),
                 )
 
     def _contradictions(self, lines: Sequence[DecidingLines]) -> Classes:

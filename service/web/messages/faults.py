@@ -27,7 +27,7 @@ def faults_of(value: Any, kind: Any, whole: str = WHOLE, *, strict: bool = True)
         (shown_field(path_of(keys), whole), message)
         for keys, message in type_faults(value, kind, strict=strict)
     ]
-    return faults or [(whole, "does not have the form asked for")]
+    return faults or [(whole, "does not have the required form")]
 
 
 def refuse(faults: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> None:

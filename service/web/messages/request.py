@@ -26,7 +26,7 @@ class Request(falcon.asgi.Request):
     sent_headers: Mapping[bytes, bytes] = falcon.asgi.Request._asgi_headers  # type: ignore[misc] # noqa: SLF001 - as above
     """The headers as sent, by their names in lower case; repeated headers are joined by commas."""
     arrived: Mapping[str, Any] | None = None
-    """The first piece of the body, if it was taken from the server before it was wanted."""
+    """The first piece of the body, if it arrived before the body was read."""
 
     def raw_header(self, name: bytes) -> bytes | None:
         """Return the header ``name`` (lower case) as sent; repeated headers are joined by commas."""

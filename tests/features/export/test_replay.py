@@ -275,7 +275,7 @@ def test_a_log_that_is_none_is_an_error(command: Command, tmp_path: Path) -> Non
     text.write_text("no log\n")
 
     for log, message in (
-        (text, "no line of it is an event"),
+        (text, "it contains no event"),
         (tmp_path / "none", "can't be read: No such file"),
     ):
         done = command(str(log), "--against", "shipped")

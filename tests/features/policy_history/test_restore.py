@@ -248,7 +248,7 @@ async def test_everything_that_can_not_return_is_named_and_nothing_is_changed(le
     taken = await ledger.restore(middle)
 
     assert (used.status, taken.status) == (409, 409)
-    reason = "its Button would go, and roles give it: holder"
+    reason = "its Button would be deleted, but roles have it: holder"
     assert used.json["cannotReturn"] == [{"name": "x:given", "reason": reason}]
     reason = f"its code mine is now that of resource {other}"
     assert taken.json["cannotReturn"] == [{"name": "GET /api/first", "reason": reason}]
@@ -377,7 +377,7 @@ async def test_a_revision_without_kept_rows_returns_as_far_as_its_lines_tell(own
     answer = await own_ledger.restore(closed)
     done = await own_ledger.restore(past)
 
-    reason = "by which disabled Buttons it was closed is not kept"
+    reason = "its disabled Buttons are not stored"
     assert answer.json["cannotReturn"] == [{"name": "GET /api/other", "reason": reason}]
     assert done.status == 200, done.body
     requests = [edit["request"] for edit in done.json["data"]["edits"]]
@@ -520,7 +520,7 @@ async def test_a_role_that_is_gone_or_disabled_gets_no_rule_back(ledger: Ledger)
 
     assert refused.status == 409
     assert refused.json["cannotReturn"] == [
-        {"name": "role leaving", "reason": "there is no such role any more"},
+        {"name": "role leaving", "reason": "the role no longer exists"},
         {"name": "role sleeping", "reason": "the role is disabled"},
     ]
 

@@ -245,7 +245,7 @@ def test_nobody_approves_the_own_request_whatever_codes_are_held(prove: Prove, t
     assert done.status == 0
     assert "With a login: never passes, whatever codes are held." in done.out
     assert "Without a login: never passes." in done.out
-    assert "The code chooses before it asks: whether a request counts as one of others" in done.out
+    assert "The service decides before the policy: whether a request counts as one of others" in done.out
     assert "whose approvals count" in proved["chosen"]
     assert (proved["smallest"], proved["visitors"]) == ([], False)
 
@@ -297,4 +297,4 @@ def test_policies_that_differ_in_how_many_approve_are_not_equivalent(prove: Prov
     done = prove("--equivalent", before, after)
 
     assert done.status == 2
-    assert "approve role auditor stage 1 takes 2: only one of them says so" in done.out
+    assert "approve role auditor stage 1 takes 2: only one of the two has it" in done.out

@@ -58,7 +58,7 @@ def test_a_page_about_the_files_says_what_it_leaves_out(
     assert (
         capsys.readouterr().out
         == f"Source: the policy files; there is no installation in {tmp_path / 'none'}\n"
-        f"The report is in {tmp_path / 'report.html'}. Nothing is left to look at.\n"
+        f"The report is in {tmp_path / 'report.html'}. There are no open points.\n"
     )
     assert SHIPPED.digest in text
     for line in SHIPPED.model_text.splitlines():

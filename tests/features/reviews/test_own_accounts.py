@@ -28,7 +28,9 @@ async def decides(by: Member, review: Any) -> bool:
     answer = await decide(by, review, item, "keep")
     if answer.status != 200:
         assert (answer.status, answer.json["layer"], answer.json["required"]) == (403, "review", [])
-        assert answer.json["detail"] == f"You may not decide about this assignment: {item['samePerson']}"
+        assert answer.json["detail"] == (
+            f"You are not allowed to decide about this assignment: {item['samePerson']}"
+        )
     else:
         assert item["samePerson"] is None
     return answer.status == 200

@@ -33,7 +33,7 @@ async def test_the_command_tells_the_same(house: Inside, command_on: Callable[[I
     assert shorter.startswith("Uses are recorded since ")
     assert "this is about 5 days, and not about 90.\n" in shorter
     store_uses(house.database_url, {}, since_days=0)
-    assert (await command("unused")).startswith("It is not known what was used: recorded since ")
+    assert (await command("unused")).startswith("Use is unknown: it has been recorded since ")
 
 
 async def test_the_log_of_all_decisions_is_replayed(

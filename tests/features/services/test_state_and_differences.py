@@ -51,7 +51,7 @@ def test_a_state_with_other_services_comes_back_as_it_was(tmp_path: Path) -> Non
     ("old", "new", "reason"),
     [
         ("services:\n  orders:", "services:\n  bills:", "there is no service orders in this file"),
-        ("services:\n  orders:", "services:\n  portcullis:", "is no name of another service"),
+        ("services:\n  orders:", "services:\n  portcullis:", "is not the name of another service"),
         ("  GET /api/x:\n", "  GET /api/x/:\n", "a path starts with"),
         ("    code: own\n", '    code: own\n    opened: "@login"\n', "only resources of other services"),
     ],

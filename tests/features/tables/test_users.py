@@ -190,7 +190,7 @@ async def test_an_import_sets_no_password_of_an_existing_user(shared: Inside) ->
 
     ((row, field, message),) = faults(answer)
     assert (row, field) == (1, "password")
-    assert message == "There is such a user already, whose password an import does not set"
+    assert message == "The user already exists, and an import does not set passwords of existing users"
     assert PASSWORD not in answer.body.decode()
     shared.token = await shared.log_in("admin")  # ends the session that all tests use
 

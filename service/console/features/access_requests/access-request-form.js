@@ -15,7 +15,7 @@ import { REQUESTS as T } from "./strings.js";
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/** @param {import("../../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const { roleCode, decisionId } = Object.fromEntries(page.query);
   const role = await requestableRole(page, roleCode);
@@ -80,7 +80,7 @@ export async function show(page) {
   );
 }
 
-/** @param {import("../../core/page.js").Page} page @param {string} decisionId */
+/** @param {Page} page @param {string} decisionId */
 function refusal(page, decisionId) {
   const id = h("code", null, decisionId);
   const shown = page.may("POST /api/policy/explain")

@@ -1,6 +1,6 @@
 // @ts-check
 /** One request for a role: what was asked, what it would change, who decides, and what happened. */
-import { card, definition, h, link } from "../../core/dom.js";
+import { bullets, card, definition, h, link } from "../../core/dom.js";
 import * as queue from "../../core/queue.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { access } from "../../parts/access.js";
@@ -12,7 +12,6 @@ import { acts, approvers, asked, stateOf } from "./acts.js";
 import { story } from "./request-story.js";
 import { REQUESTS as T } from "./strings.js";
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("./acts.js").AccessRequest} AccessRequest */
 
 /** @param {Page} page */
@@ -101,11 +100,7 @@ function changes(page, request) {
             "div",
             { class: "note bad" },
             h("p", null, T.breaks),
-            h(
-              "ul",
-              null,
-              breaks.map((statement) => h("li", null, statement)),
-            ),
+            bullets(breaks, (statement) => statement),
           )
         : h("p", null, T.breaksNothing)),
     related(

@@ -10,7 +10,6 @@ import { RECORD } from "../../strings/common.js";
 import { lasting, stateOf } from "./acts.js";
 import { REQUESTS as T } from "./strings.js";
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {"mine" | "waiting" | "all"} Part */
 
 const PARTS = /** @type {[Part, string][]} */ ([

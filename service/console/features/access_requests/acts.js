@@ -9,7 +9,6 @@ import { table } from "../../parts/rows.js";
 import { time, timeText } from "../../parts/time.js";
 import { REQUESTS as T } from "./strings.js";
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../core/queue.js").AccessRequest} AccessRequest */
 
 const ONE = "/api/access-request/{id}";
@@ -167,10 +166,7 @@ export function approvers(stages) {
   );
 }
 
-/**
- * Return what is asked for, in words.
- * @param {AccessRequest} request
- */
+/** Return what is asked for, in words. @param {AccessRequest} request */
 export function asked(request) {
   return definition([
     [T.how, lasting(request)],

@@ -1,6 +1,6 @@
 // @ts-check
 /** The catalogue of the roles that the caller may ask for. */
-import { badge, card, definition, empty, h, linkButton } from "../../core/dom.js";
+import { badge, bullets, card, definition, empty, h, linkButton } from "../../core/dom.js";
 import { session } from "../../core/session.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { FRAME } from "../../strings/frame.js";
@@ -13,7 +13,6 @@ const AT_ONCE = 6;
 /** How many Buttons of an area a role names. */
 const NAMED = 4;
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../types/api").RequestableRole & {waiting?: number}} Offered */
 
 /**
@@ -106,28 +105,21 @@ function held({ roleCode }) {
 /** Return what a role opens in words, area by area. @param {Offered} role */
 function opened({ opens }) {
   if (opens.length === 0) return T.opensNothing;
-  return h(
-    "ul",
+  return bullets(
+    opens,
+    ({ menu, buttons }) => [menu && `${menu}: `, T.titles(buttons.slice(0, NAMED), buttons.length)],
     { class: "plain" },
-    opens.map(({ menu, buttons }) =>
-      h("li", null, menu && `${menu}: `, T.titles(buttons.slice(0, NAMED), buttons.length)),
-    ),
   );
 }
 
 /** Return who approves, stage by stage. @param {Offered} role */
 function approval({ stages }) {
-  return h(
-    "ul",
+  return bullets(
+    stages,
+    ({ code, approvals, approvers }) =>
+      approvers?.length
+        ? T.names(approvers, approvals)
+        : [`${T.holdersOf(approvals)} `, h("code", null, code)],
     { class: "plain" },
-    stages.map(({ code, approvals, approvers }) =>
-      h(
-        "li",
-        null,
-        approvers?.length
-          ? T.names(approvers, approvals)
-          : [`${T.holdersOf(approvals)} `, h("code", null, code)],
-      ),
-    ),
   );
 }

@@ -13,7 +13,6 @@ import { REQUESTS as T } from "./strings.js";
 const SHOWN = 5;
 const OFFERED = 3;
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("./acts.js").AccessRequest} AccessRequest */
 
 /** Return what home shows, by its place. @param {Page} page */

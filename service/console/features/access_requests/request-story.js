@@ -10,7 +10,6 @@ import { REQUESTS as T } from "./strings.js";
 /** The most operations of the author that are told. */
 const MOST = 20;
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../core/dom.js").Child} Child */
 /** @typedef {import("./acts.js").AccessRequest} AccessRequest */
 /**

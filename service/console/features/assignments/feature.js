@@ -3,9 +3,5 @@
 
 /** @type {import("../../types/view").View[]} */
 export const VIEWS = [
-  {
-    pattern: "/assignments",
-    load: () => import("./list.js"),
-    operation: "GET /api/assignment/list",
-  },
+  { pattern: "/assignments", load: () => import("./list.js"), operation: "GET /api/assignment/list" },
 ];

@@ -6,8 +6,6 @@ import { listing } from "../../parts/table.js";
 import { NONE, byUserId, roleNamed, roleOptions } from "../../parts/users.js";
 import { ASSIGNMENTS as T } from "../../strings/assignments.js";
 
-/** @typedef {import("../../core/page.js").Page} Page */
-
 /** @param {Page} page */
 export async function show(page) {
   const roles = await roleOptions(page);

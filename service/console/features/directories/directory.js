@@ -1,6 +1,6 @@
 // @ts-check
 /** One directory: the roles of its groups, its ceiling, and what is done about it. */
-import { button, card, definition, h, linkButton } from "../../core/dom.js";
+import { bullets, button, card, definition, h, linkButton } from "../../core/dom.js";
 import { history } from "../../parts/history.js";
 import { remove, setEnabled } from "../../parts/preview.js";
 import { record } from "../../parts/record.js";
@@ -13,7 +13,6 @@ import { stateOf } from "./list.js";
 
 const ONE = "/api/directory/{source}";
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../types/api").DirectoryOfService} Directory */
 
 /** @param {Page} page */
@@ -89,11 +88,7 @@ function handed({ mapping, ceiling }) {
 
 /** @param {readonly string[]} codes */
 function listed(codes) {
-  return h(
-    "ul",
-    { class: "plain" },
-    codes.map((code) => h("li", null, h("code", null, code))),
-  );
+  return bullets(codes, (code) => h("code", null, code), { class: "plain" });
 }
 
 /**

@@ -9,11 +9,7 @@ export const VIEWS = [
     operation: "GET /api/directory/list",
     entry: { after: "/menus", text: "Directories", icon: "server" },
   },
-  {
-    pattern: "/directories/new",
-    load: () => import("./form.js"),
-    operation: "PUT /api/directory/{source}",
-  },
+  { pattern: "/directories/new", load: () => import("./form.js"), operation: "PUT /api/directory/{source}" },
   {
     pattern: "/directories/{source}",
     load: () => import("./directory.js"),

@@ -16,7 +16,6 @@ const ONE = "/api/directory/{source}";
 /** The tag of a directory that is not there yet. */
 const NONE = '"0"';
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../types/api").DirectoryBody} Body */
 /** @typedef {import("../../types/api").MappedGroup} Mapped */
 
@@ -134,14 +133,7 @@ async function saved(page, source, body, etag) {
  */
 function fields(page, { client, mapping, ceiling, enabled }, buttons) {
   return [
-    {
-      name: "client",
-      label: T.client,
-      value: client,
-      help: T.clientHelp,
-      code: true,
-      wrap: userNames(page),
-    },
+    { name: "client", label: T.client, value: client, help: T.clientHelp, code: true, wrap: userNames(page) },
     {
       name: "mapping",
       label: T.mapping,

@@ -3,11 +3,10 @@
 import { badge, empty, h, linkButton } from "../../core/dom.js";
 import { areThere } from "../../parts/providers.js";
 import { rows } from "../../parts/block.js";
+import { whole } from "../../parts/local.js";
 import { listing } from "../../parts/table.js";
 import { edited } from "../../parts/time.js";
 import { DIRECTORIES as T } from "./strings.js";
-
-/** @typedef {import("../../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {
@@ -39,10 +38,7 @@ export async function show(page) {
         { title: T.updated, cell: edited },
       ],
       row: ({ name }) => `/directories/${name}`,
-      load: async () => {
-        const { items } = (await page.call("GET", "/api/directory/list")).data;
-        return { items, total: items.length, size: Math.max(items.length, 1) };
-      },
+      load: async () => whole((await page.call("GET", "/api/directory/list")).data.items),
       empty: empty(T.none),
     }),
   );

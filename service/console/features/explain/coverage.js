@@ -14,7 +14,7 @@ const FIRST = 10;
 
 /** @typedef {import("../../types/api").RouteGuard} RouteGuard */
 
-/** @param {import("../../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const { data } = await page.call("GET", "/api/policy/coverage", { query: { size: FIRST } });
   const registers = page.may("POST /api/resource");
@@ -142,7 +142,7 @@ function shares({ routes }) {
   ];
 }
 
-/** Return all resources without a route, page by page. @param {import("../../core/page.js").Page} page */
+/** Return all resources without a route, page by page. @param {Page} page */
 function lost(page) {
   return listing(page, {
     caption: T.lost,

@@ -44,7 +44,6 @@ const TYPED = ["userName", "roleCode", "permissions", "path", "grant", "permissi
 /** The members of a question about something that takes several. @type {Record<string, string[]>} */
 const ABOUT = { request: ["method", "path", "service"], object: ["layer", "object"] };
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../types/api").Explained} Explained */
 
 /** @param {Page} page */

@@ -1,6 +1,6 @@
 // @ts-check
 /** The steps of an explanation: who asks, and what each layer says. */
-import { badge, definition, h, link } from "../../core/dom.js";
+import { badge, bullets, definition, h, link } from "../../core/dom.js";
 import { TROUBLE } from "../../strings/common.js";
 import { POLICY as T } from "../../strings/policy.js";
 import { demandsText } from "../../strings/step-up.js";
@@ -14,7 +14,6 @@ import { coming, time } from "../../parts/time.js";
 const MOST_LINES = 30;
 const MOST_CODES = 60;
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../types/api").Layer} Layer */
 
 /**
@@ -130,31 +129,23 @@ export function layerStep(page, layer, note) {
         ".",
       ),
     layer.fired.length > 0 &&
-      h(
-        "ul",
-        null,
-        layer.fired.map(({ code, predicate, origins }) =>
-          h(
-            "li",
-            null,
-            h("code", null, code),
-            ` ${T.rows[predicate] ?? predicate}`,
-            origins.length > 0 && [
-              ` ${T.from} `,
-              origins.map((origin, place) => [
-                place > 0 && "; ",
-                T.fromRole(origin.roleCode),
-                " (",
-                page.may("GET /api/menu/{id}")
-                  ? link(`/menus/${origin.buttonId}`, origin.buttonTitle)
-                  : origin.buttonTitle,
-                ")",
-                decided(origin),
-              ]),
-            ],
-          ),
-        ),
-      ),
+      bullets(layer.fired, ({ code, predicate, origins }) => [
+        h("code", null, code),
+        ` ${T.rows[predicate] ?? predicate}`,
+        origins.length > 0 && [
+          ` ${T.from} `,
+          origins.map((origin, place) => [
+            place > 0 && "; ",
+            T.fromRole(origin.roleCode),
+            " (",
+            page.may("GET /api/menu/{id}")
+              ? link(`/menus/${origin.buttonId}`, origin.buttonTitle)
+              : origin.buttonTitle,
+            ")",
+            decided(origin),
+          ]),
+        ],
+      ]),
     layer.wouldOpen && opening(page, layer.wouldOpen),
     h("p", { class: "request" }, T.id, " ", copyable(layer.decisionId)),
   );
@@ -187,20 +178,12 @@ export function assuranceStep({ met, satisfied, resource, endpoint }) {
     "li",
     { class: met ? "good" : "bad" },
     h("h3", null, T.layers["assurance"], " ", badge(met ? T.met : T.notMet, met ? "good" : "bad")),
-    h(
-      "ul",
-      null,
-      demands.map((layer) =>
-        h(
-          "li",
-          null,
-          h("code", null, layer.object),
-          `: ${demandsText(words(layer)) || T.closedDemand} `,
-          badge(layer.allowed ? T.met : T.notMet, layer.allowed ? "good" : "bad"),
-          h("p", { class: "request" }, T.id, " ", copyable(layer.decisionId)),
-        ),
-      ),
-    ),
+    bullets(demands, (layer) => [
+      h("code", null, layer.object),
+      `: ${demandsText(words(layer)) || T.closedDemand} `,
+      badge(layer.allowed ? T.met : T.notMet, layer.allowed ? "good" : "bad"),
+      h("p", { class: "request" }, T.id, " ", copyable(layer.decisionId)),
+    ]),
     h("p", null, T.satisfies, " ", codes(satisfied)),
   );
 }

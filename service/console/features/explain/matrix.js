@@ -1,6 +1,6 @@
 // @ts-check
 /** Which role passes which request: a table of roles and requests. */
-import { button, h, link } from "../../core/dom.js";
+import { bullets, button, h, link } from "../../core/dom.js";
 import { csv } from "../../parts/csv.js";
 import { ask } from "../../parts/dialog.js";
 import { folding } from "../../parts/folding.js";
@@ -27,7 +27,7 @@ const MARKS = { own: "●", wildcard: "✱", login: "◐", everybody: "○", no:
 
 /** @typedef {import("../../types/api").MatrixRequest} MatrixRequest */
 
-/** @param {import("../../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const all = page.may("GET /api/role/list")
     ? (await allRoles(page)).map((role) => ({ code: role.roleCode, name: role.roleName }))
@@ -107,10 +107,7 @@ export async function show(page) {
   page.put(h("p", null, T.matrixText), legend(), shown);
 }
 
-/**
- * Return the roles that the first requests name: the caller may not list roles.
- * @param {import("../../core/page.js").Page} page
- */
+/** Return the roles that the first requests name: the caller may not list roles. @param {Page} page */
 async function passing(page) {
   const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 200 } });
   const codes = new Set(
@@ -148,11 +145,10 @@ function wordsOf(row, roleCode) {
 }
 
 function legend() {
-  return h(
-    "ul",
-    { class: "legend", "aria-label": T.legend },
-    Object.entries(T.passes).map(([state, text]) => h("li", null, mark(state), " ", text)),
-  );
+  return bullets(Object.entries(T.passes), ([state, text]) => [mark(state), " ", text], {
+    class: "legend",
+    "aria-label": T.legend,
+  });
 }
 
 /** @param {string} state */
@@ -160,13 +156,13 @@ function mark(state) {
   return h("span", { class: `held ${state}`, "aria-hidden": "true" }, MARKS[state]);
 }
 
-/** @param {import("../../core/page.js").Page} page @param {MatrixRequest} row */
+/** @param {Page} page @param {MatrixRequest} row */
 function requestCell(page, { object, assurance }) {
   const strong = demanded(assurance);
   return [objectOf(page, object), strong && [" ", h("small", null, STEP_UP.needs(assurance))]];
 }
 
-/** @param {import("../../core/page.js").Page} page @param {MatrixRequest} row @param {string} roleCode */
+/** @param {Page} page @param {MatrixRequest} row @param {string} roleCode */
 function cell(page, row, roleCode) {
   const request = requestOf(row.object);
   const words = wordsOf(row, roleCode);

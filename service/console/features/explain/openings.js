@@ -7,7 +7,7 @@ import { listing } from "../../parts/table.js";
 import { POLICY as T } from "../../strings/policy.js";
 import { RESOURCES } from "../../strings/resources.js";
 
-/** @param {import("../../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.title(T.tab.openings);
   page.put(
@@ -17,10 +17,7 @@ export async function show(page) {
       size: 50,
       columns: [
         { title: RESOURCES.request, cell: (item) => objectOf(page, item.object) },
-        {
-          title: T.needs,
-          cell: (item) => badge(T.need[item.needs], item.needs === "nothing" ? "warn" : ""),
-        },
+        { title: T.needs, cell: (item) => badge(T.need[item.needs], item.needs === "nothing" ? "warn" : "") },
         { title: T.layers["assurance"], cell: (item) => demanded(item.assurance) },
         { title: T.resourceLine, cell: (item) => passedBy(item.resource) },
         { title: T.endpointLine, cell: (item) => passedBy(item.endpoint) },

@@ -5,7 +5,7 @@ import { block } from "../../parts/block.js";
 import { POLICY as T } from "../../strings/policy.js";
 import { repairs, verdict } from "./repair.js";
 
-/** @param {import("../../core/page.js").Page} page @param {any} entry */
+/** @param {Page} page @param {any} entry */
 export async function part(page, entry) {
   return block(page, T.answer, async () => {
     const { decisionId, userName, method, url } = entry;

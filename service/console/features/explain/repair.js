@@ -13,7 +13,6 @@ import { demandsText } from "../../strings/step-up.js";
 /** The most roles whose permissions are read, to offer the smallest. */
 const COMPARED = 8;
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../core/dom.js").Child} Child */
 /** @typedef {import("../../types/api").Explained} Explained */
 /** @typedef {import("../../types/api").Layer} Layer */

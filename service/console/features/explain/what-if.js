@@ -11,8 +11,6 @@ import { POLICY as T, WHAT_IF } from "../../strings/policy.js";
 
 const SUBJECTS = ["userName", "roleCode", "resource"];
 
-/** @typedef {import("../../core/page.js").Page} Page */
-
 /** @param {Page} page */
 export async function show(page) {
   page.title(T.tab.whatIf);

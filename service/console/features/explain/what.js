@@ -15,8 +15,6 @@ import { POLICY as T } from "../../strings/policy.js";
 
 const SUBJECTS = ["userName", "roleCode", "codes"];
 
-/** @typedef {import("../../core/page.js").Page} Page */
-
 /** @param {Page} page */
 export async function show(page) {
   page.title(T.tab.what);

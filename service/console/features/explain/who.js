@@ -1,6 +1,6 @@
 // @ts-check
 /** Who may send a request, or holds a permission: roles and users. */
-import { badge, badges, card, definition, empty, h, link } from "../../core/dom.js";
+import { badge, badges, bullets, card, definition, empty, h, link } from "../../core/dom.js";
 import {
   after,
   answering,
@@ -17,8 +17,6 @@ import { table } from "../../parts/rows.js";
 import { listing } from "../../parts/table.js";
 import { codes as suggestedCodes } from "../../parts/suggestions.js";
 import { POLICY as T } from "../../strings/policy.js";
-
-/** @typedef {import("../../core/page.js").Page} Page */
 
 /** @param {Page} page */
 export async function show(page) {
@@ -113,23 +111,16 @@ async function passing(page) {
         [
           T.together,
           data.together.length
-            ? h(
-                "ul",
-                null,
-                data.together.map((/** @type {import("../../types/api").PassingTogether} */ group) =>
-                  h("li", null, group.roles.join(" + "), `: ${group.users}`),
-                ),
-              )
+            ? bullets(data.together, (/** @type {import("../../types/api").PassingTogether} */ group) => [
+                group.roles.join(" + "),
+                `: ${group.users}`,
+              ])
             : null,
         ],
         [
           T.others,
           data.others.length
-            ? h(
-                "ul",
-                null,
-                data.others.map((/** @type {string} */ other) => h("li", null, h("code", null, other))),
-              )
+            ? bullets(data.others, (/** @type {string} */ other) => h("code", null, other))
             : null,
         ],
       ]),

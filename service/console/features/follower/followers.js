@@ -6,10 +6,7 @@ import { time } from "../../parts/time.js";
 import { POLICY } from "../../strings/policy.js";
 import { FOLLOWERS as T } from "./strings.js";
 
-/**
- * Return the followers that were seen within a day, nothing where there are none.
- * @param {import("../../core/page.js").Page} page
- */
+/** Return the followers that were seen within a day, nothing where there are none. @param {Page} page */
 export async function part(page) {
   const {
     data: { revision, followers },

@@ -7,7 +7,7 @@ import { time } from "../../parts/time.js";
 import { ACTION } from "../../strings/common.js";
 import { DOCTOR } from "../../strings/doctor.js";
 
-/** @param {import("../../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   page.title(
     DOCTOR.title,

@@ -1,6 +1,6 @@
 // @ts-check
 /** Restores a past revision of the policy, once the reader has seen what that deletes and changes. */
-import { h } from "../../core/dom.js";
+import { bullets, h } from "../../core/dom.js";
 import { tell } from "../../parts/dialog.js";
 import { attempt, previewed } from "../../parts/preview.js";
 import { table } from "../../parts/rows.js";
@@ -10,7 +10,7 @@ const RESTORE = "/api/policy/revisions/{revision}/restore";
 
 /** @typedef {import("../../types/api").MadeEdit} Edit */
 
-/** @param {import("../../core/page.js").Page} page @param {number} revision */
+/** @param {Page} page @param {number} revision */
 export function restore(page, revision) {
   const title = T.restoreTitle(revision);
   const path = /** @type {{revision: any}} */ ({ revision });
@@ -47,11 +47,7 @@ function described(edits) {
         "section",
         { class: "note bad" },
         h("h3", null, T.deletes),
-        h(
-          "ul",
-          null,
-          deleted.map((edit) => h("li", null, kindOf(edit), " ", h("code", null, edit.name))),
-        ),
+        bullets(deleted, (edit) => [kindOf(edit), " ", h("code", null, edit.name)]),
       ),
     others.length > 0 && table(T.edits, [T.editName, T.editChanges], others.map(row)),
   ];
@@ -60,21 +56,17 @@ function described(edits) {
 /** @param {Edit} edit */
 function row({ name, request, changes }) {
   return [
-    [h("code", null, name), h("small", null, ` ${request}`)],
-    h(
-      "ul",
+    h("div", null, h("code", null, name), h("small", null, ` ${request}`)),
+    bullets(
+      changes,
+      ({ field, before, after }) => [
+        h("strong", null, field),
+        " ",
+        h("del", null, text(before)),
+        " → ",
+        h("ins", null, text(after)),
+      ],
       { class: "changes" },
-      changes.map(({ field, before, after }) =>
-        h(
-          "li",
-          null,
-          h("strong", null, field),
-          " ",
-          h("del", null, text(before)),
-          " → ",
-          h("ins", null, text(after)),
-        ),
-      ),
     ),
   ];
 }

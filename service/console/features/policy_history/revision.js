@@ -8,8 +8,6 @@ import { POLICY as T } from "../../strings/policy.js";
 import { restore } from "./restore.js";
 import { delta } from "./revisions.js";
 
-/** @typedef {import("../../core/page.js").Page} Page */
-
 /** @param {Page} page */
 export async function show(page) {
   const path = /** @type {{revision: any}} */ ({ revision: page.params.revision });

@@ -10,7 +10,7 @@ import { HISTORY } from "../../strings/pictures.js";
 import { POLICY as T } from "../../strings/policy.js";
 import { SIGN_OFFS } from "../../strings/sign-offs.js";
 
-/** @param {import("../../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const compares = page.may("GET /api/policy/diff");
   /** @type {number[]} */ let chosen = [];

@@ -3,7 +3,6 @@
 import { badge, h } from "../../core/dom.js";
 import { REVIEWS as T } from "./strings.js";
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("./waiting.js").Review} Review */
 
 const KINDS = /** @type {Record<string, string>} */ ({ open: "info", closing: "warn", closed: "good" });

@@ -15,16 +15,8 @@ export const VIEWS = [
       waiting: () => import("./waiting.js"),
     },
   },
-  {
-    pattern: "/reviews/new",
-    load: () => import("./review-form.js"),
-    operation: "POST /api/review",
-  },
-  {
-    pattern: "/reviews/{id}",
-    load: () => import("./review.js"),
-    operation: "GET /api/review/{id}",
-  },
+  { pattern: "/reviews/new", load: () => import("./review-form.js"), operation: "POST /api/review" },
+  { pattern: "/reviews/{id}", load: () => import("./review.js"), operation: "GET /api/review/{id}" },
   {
     pattern: "/reviews/{id}/mine",
     load: () => import("./review.js"),

@@ -9,8 +9,6 @@ import { REVIEWS as T } from "./strings.js";
 /** The most items of a review that home shows. */
 const MOST = 40;
 
-/** @typedef {import("../../core/page.js").Page} Page */
-
 /** Return what home shows, by its place. @param {Page} page */
 export async function part(page) {
   return { waiting: () => waiting(page), own: [] };

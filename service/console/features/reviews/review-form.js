@@ -16,8 +16,6 @@ const DAY = 86_400_000;
 /** Days until the deadline that is proposed. */
 const DAYS = 14;
 
-/** @typedef {import("../../core/page.js").Page} Page */
-
 /** @param {Page} page */
 export async function show(page) {
   const { query } = page;

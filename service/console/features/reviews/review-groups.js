@@ -18,7 +18,6 @@ import {
   windowOf,
 } from "./review-items.js";
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("./waiting.js").Review} Review */
 /** @typedef {import("./waiting.js").ReviewItem} ReviewItem */
 

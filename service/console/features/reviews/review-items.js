@@ -10,7 +10,6 @@ import { codes } from "../../parts/policy.js";
 import { agreed, attempt } from "../../parts/preview.js";
 import { time, timeText } from "../../parts/time.js";
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("./waiting.js").Review} Review */
 /** @typedef {import("./waiting.js").ReviewItem} ReviewItem */
 /** @typedef {import("../../types/api").ReviewVerdict} Verdict */

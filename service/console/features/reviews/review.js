@@ -20,7 +20,6 @@ const ONE = "/api/review/{id}";
 /** Milliseconds between two looks at a review that is closing. */
 const PAUSE = 2000;
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("./waiting.js").Review} Review */
 
 /** @param {Page} page */

@@ -8,7 +8,7 @@ import { listing } from "../../parts/table.js";
 import { coming, time } from "../../parts/time.js";
 import { REVIEWS as T } from "./strings.js";
 
-/** @param {import("../../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const waiting = page.may(queue.DECIDES) ? await queue.read() : new Map();
   page.title(
@@ -35,7 +35,7 @@ export async function show(page) {
             h("span", null, state === "open" ? coming(deadline) : time(deadline)),
           sort: "deadline",
         },
-        { title: T.author, cell: ({ authorName }) => authorName },
+        { title: T.author, kind: "wide", cell: ({ authorName }) => authorName },
         { title: T.created, cell: ({ createTime }) => time(createTime), sort: "createTime" },
       ],
       row: ({ id }) => `${PATH}/${id}`,

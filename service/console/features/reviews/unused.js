@@ -15,7 +15,6 @@ const UNUSED = "/api/policy/unused";
 const GIVEN = "/api/role/{id}/permissions";
 const DAYS = 90;
 
-/** @typedef {import("../../core/page.js").Page} Page */
 /** @typedef {import("../../types/api").UnusedRights} Unused */
 /** @typedef {import("../../types/api").SmallerRole} SmallerRole */
 /** @typedef {"assignments" | "codes" | "keys" | "roles"} Part */

@@ -3,14 +3,6 @@
 
 /** @type {import("../../types/view").View[]} */
 export const VIEWS = [
-  {
-    pattern: "/users/import",
-    load: () => import("./import.js"),
-    operation: "POST /api/user/import",
-  },
-  {
-    pattern: "/roles/import",
-    load: () => import("./import.js"),
-    operation: "POST /api/role/import",
-  },
+  { pattern: "/users/import", load: () => import("./import.js"), operation: "POST /api/user/import" },
+  { pattern: "/roles/import", load: () => import("./import.js"), operation: "POST /api/role/import" },
 ];

@@ -9,7 +9,7 @@ import { USER } from "../../records/user.js";
 import { importing } from "./importing.js";
 import { OF_ROLES, OF_USERS } from "./strings.js";
 
-/** @param {import("../../core/page.js").Page} page */
+/** @param {Page} page */
 export async function show(page) {
   const users = page.path.startsWith(USER.view);
   const [kind, T] = users ? [USER, OF_USERS] : [ROLE, OF_ROLES];
@@ -40,7 +40,7 @@ function choicesOf({ fields }) {
 
 /**
  * Return the codes that a table may have.
- * @param {import("../../core/page.js").Page} page
+ * @param {Page} page
  * @param {boolean} users
  * @returns {Promise<Record<string, string[]>>}
  */

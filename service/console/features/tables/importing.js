@@ -15,7 +15,7 @@ import { IMPORT as T } from "./strings.js";
 
 /**
  * Return what imports a table: a file is chosen, tried, shown row by row, and saved when the reader agrees.
- * @param {import("../../core/page.js").Page} page
+ * @param {Page} page
  * @param {object} what
  * @param {string} what.template Such as `/api/user/import`.
  * @param {import("../../core/dom.js").Child} what.help What the table may have.

@@ -85,7 +85,7 @@ def test_a_file_is_exported_planned_and_applied(
     applied = command("apply", "state.yaml")
     again, left = command("apply", "state.yaml"), command("plan", "state.yaml", "--prune")
 
-    assert unchanged == (0, "What is stored is what the file says.\nNo access is gained or lost.\n", "")
+    assert unchanged == (0, "The stored data matches the file.\nNo access is gained or lost.\n", "")
     assert planned[0] == shown[0] == marked[0] == 2
     new = "+ role reporter\n    name: Reporter\n    buttons: + *\n"
     assert planned[1].startswith(f"{new}1 to create, 0 to change, 0 to delete.\n")
@@ -98,7 +98,7 @@ def test_a_file_is_exported_planned_and_applied(
     assert "- create role `reporter`" in marked[1]
     assert stored == 4
     assert applied[:2] == (0, f"{new}1 created, 0 changed, 0 deleted.\nIn force: revision 1.\n")
-    assert again[:2] == (0, "What is stored is what the file says.\nIn force: revision 1.\n")
+    assert again[:2] == (0, "The stored data matches the file.\nIn force: revision 1.\n")
     assert left[0] == 0
     (entry,) = rows(variables, "SELECT * FROM sys.operation_log WHERE module = 'state'")
     assert (entry["action"], entry["method"], entry["status"], entry["user_id"]) == (
@@ -225,7 +225,7 @@ def test_a_file_with_faults_touches_no_store(
         assert command(name, "state.yaml") == (
             1,
             "",
-            "portcullis: state.yaml:5: roles: must be there, as a mapping; {} if there is nothing in it\n",
+            "portcullis: state.yaml:5: roles: is required, and must be a mapping; write {} if it is empty\n",
         )
 
 

@@ -259,8 +259,8 @@ def test_all_faults_of_a_file_are_named_together_by_line_and_place(tmp_path: Pat
 
     assert messages == [
         "5: menus.a.color: there is no such field",
-        "7: menus.b/c: there is no Menu b above it",
-        "9: menus.a/d#2: there is no a/d before it",
+        "7: menus.b/c: the Menu b above it is missing",
+        "9: menus.a/d#2: the entry a/d must come before it",
         "11: menus.a%2f: each part must be a name, with % / # written as %25 %2F %23, and maybe #2",
         "13: menus.f.title: must be a text of at most 128 characters such as Users",
         "17: buttons.sys*: is no permission code",
@@ -269,14 +269,14 @@ def test_all_faults_of_a_file_are_named_together_by_line_and_place(tmp_path: Pat
         "22: buttons.a:c.title: is required",
         "27: resources.GET /a/{x}.buttons[1]: a:b is in the list already",
         "27: resources.GET /a/{x}.buttons[2]: there is no Button a:none in this file",
-        "29: resources.GET /a/{y}: fits the same requests as GET /a/{x}",
+        "29: resources.GET /a/{y}: matches the same requests as GET /a/{x}",
         "33: resources.FETCH /a: must start with one of GET, POST, PUT, PATCH, DELETE",
         "37: resources.GET /b.buttons: is required",
         "41: roles.Big: must have lower-case letters, digits, _ and - only",
         "43: roles.small.name: must not begin or end with a space",
         "44: roles.small.menus[0]: there is no Menu z in this file",
         "48: roles.2: has the same name as 1",
-        "50: roles.3: is no text here: put the key in quotes",
+        "50: roles.3: is not a text here: put the key in quotes",
         "51: more: there is no such section",
     ]
 
@@ -287,8 +287,8 @@ def test_all_faults_of_a_file_are_named_together_by_line_and_place(tmp_path: Pat
         ("", "the file is empty"),
         ("[]", "1: format must be 1"),
         (EMPTY.replace("1", "2"), "1: format must be 1"),
-        (EMPTY.replace("roles: {}", "roles: []"), "5: roles: must be there"),
-        (EMPTY.replace("roles: {}\n", ""), "roles: must be there"),
+        (EMPTY.replace("roles: {}", "roles: []"), "5: roles: is required, and must be a mapping"),
+        (EMPTY.replace("roles: {}\n", ""), "roles: is required, and must be a mapping"),
         (EMPTY + "roles: {}\n", "6: the key 'roles' is there already"),
         (EMPTY.replace("roles: {}", "roles: &a {x: *a}"), "aliases are not read"),
         ("format: 1\nmenus: {a", "3: "),

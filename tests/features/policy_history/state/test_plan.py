@@ -77,7 +77,7 @@ async def test_what_is_stored_gives_an_empty_plan(ground: Ground) -> None:
     planned = await ground.plan(await ground.state(), prune=True)
 
     assert (planned.edits.edits, planned.edits.left, planned.refused) == ((), (), ())
-    assert as_lines(planned) == ["What is stored is what the file says.", "No access is gained or lost."]
+    assert as_lines(planned) == ["The stored data matches the file.", "No access is gained or lost."]
 
 
 async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Ground) -> None:
@@ -239,5 +239,5 @@ async def test_what_is_stored_and_clashes_refuses_no_other_edit(ground: Ground) 
     assert (await ground.plan(stored, prune=True)).refused == ()
     await ground.apply(await ground.administrator(), replace(stored, roles=roles))
 
-    with pytest.raises(Conflict, match="shop GET /a/: fits the same requests as shop GET /a"):
+    with pytest.raises(Conflict, match="shop GET /a/: matches the same requests as shop GET /a"):
         require_no_clash(state_of({}), await ground.state())
