@@ -26,7 +26,10 @@ const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
 export async function show(page) {
   page.title(
     T.title,
-    button(FRAME.signOut, () => attempt(FRAME.signOut, () => session.signOut()), { icon: "log-out" }),
+    button(FRAME.signOut, () => attempt(FRAME.signOut, () => session.signOut()), {
+      icon: "log-out",
+      "data-key": "sign-out",
+    }),
   );
   /** @type {import("../types/api").OwnProfile | null} */ let stored = null;
   const profile = await merging({
