@@ -101,7 +101,7 @@ class Extension:
         if {self.name, self.name.partition("-")[0]} & _RESERVED or self.name in {
             page.name for page in CATALOGUE
         }:
-            yield f"the name {self.name!r} is the service's own"
+            yield f"the name {self.name!r} is reserved for the service"
         for permission in self.permissions:
             if not self.owns_code(permission.code):
                 yield f"the permission {permission.code!r} does not begin with '{self.name}:'"

@@ -224,9 +224,7 @@ def table_files(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
         if path.is_dir() and (unread := sorted(path.glob("*.yml"))):
-            raise PolicyError(
-                *(f"{other}: nobody reads it: decision tables end in .yaml" for other in unread)
-            )
+            raise PolicyError(*(f"{other}: unknown file: decision tables end in .yaml" for other in unread))
         if not files or not files[0].exists():
             raise PolicyError(f"{path}: there are no decision tables")
         listed += files

@@ -184,7 +184,7 @@ async def audit_revisions(
 async def _line_faults(connection: Connection, revision: int, digest: str) -> list[str]:
     if await policy_history.lines_digest(connection, revision) == digest:
         return []
-    return [f"revision {revision}: the lines in the history differ from the published lines"]
+    return [f"revision {revision}: its lines in the history differ from the published lines"]
 
 
 LATEST: Final = timedelta(days=2)

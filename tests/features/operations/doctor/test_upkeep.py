@@ -136,5 +136,5 @@ def test_what_is_not_as_in_a_given_file_is_named(database_url: str, redis_url: s
     named = "button x:y (not in the file), role auditor (changed), role user (changed)"
     assert (drifted.state, drifted.message) == ("warning", f"3 objects different from state.yaml: {named}")
     assert faulty.state == "fault"
-    assert f"{file}:1: menus: must be there" in faulty.message
+    assert f"{file}:1: menus: is required" in faulty.message
     assert "state-file" not in dict(diagnose(variables))

@@ -247,7 +247,7 @@ async def test_what_the_caller_lacks_is_refused_and_leaves_nothing(ground: Groun
         (replace(fine, buttons={**state.buttons, "x:y": ButtonState(title="X")}), "The Button has"),
         (
             with_role(fine, "super", replace(state.roles["super"], description="X")),
-            "role super: The role gives",
+            "role super: The role has",
         ),
     ]
 
@@ -311,7 +311,7 @@ async def test_the_last_administrator_and_a_way_back_are_kept(ground: Ground) ->
 
     with pytest.raises(Conflict, match="no enabled user with all permissions"):
         await ground.apply(caller, with_role(state, "super", replace(state.roles["super"], buttons=())))
-    with pytest.raises(Conflict, match="lock everybody out"):
+    with pytest.raises(Conflict, match="lock everyone out"):
         await ground.apply(
             caller,
             replace(

@@ -65,5 +65,5 @@ async def test_a_plan_tells_that_nodes_would_not_ask_for_a_demand(ground: Ground
         await ground.apply(await ground.administrator(), target)
 
     assert planned.refused == (in_words(refused.value),)
-    assert "other:1 is of a version that asks for no demand" in planned.refused[0]
+    assert "other:1 runs a version that does not support authentication demands" in planned.refused[0]
     assert (await ground.plan(demanding(target, enabled=False, assurance=None))).refused == ()

@@ -28,7 +28,7 @@ from tests.features.policy_history.state.conftest import Ground
 from tests.support.running import ROOT
 from tests.support.unstarted import SHIPPED
 
-LOCKED_OUT = "This would lock everybody out of what administers the policy, also those who may do everything"
+LOCKED_OUT = "This would lock everyone out of the policy administration, including holders of all permissions"
 
 
 def without(state: State, role: str) -> State:
