@@ -66,10 +66,15 @@ def changed_files(distribution: str, below: str, path: Sequence[str] | None = No
 def _recorded(distribution: Distribution, begin: str, end: str) -> dict[str, str]:
     """Return the files whose names begin and end so, and their digests from RECORD.
 
-    ``Distribution.files`` is no use here: since Python 3.12 it leaves out missing files.
+    ``Distribution.files`` is no use here: since Python 3.12 it leaves out missing files. Bytecode is left
+    out: pip compiles it at the installation, and records it without a digest.
     """
     rows = csv.reader((distribution.read_text("RECORD") or "").splitlines())
-    return {name: digest for name, digest, _ in rows if name.startswith(begin) and name.endswith(end)}
+    return {
+        name: digest
+        for name, digest, _ in rows
+        if name.startswith(begin) and name.endswith(end) and not name.endswith(".pyc")
+    }
 
 
 def _check_origin(installed: Distribution, path: Sequence[str]) -> None:
@@ -84,8 +89,13 @@ def _check_origin(installed: Distribution, path: Sequence[str]) -> None:
 
 
 def _is_intact(distribution: Distribution, name: str, recorded: str) -> bool:
-    """True if a file matches ``recorded``: "sha256=" and unpadded base64, as in the wheel format."""
+    """True if a file matches ``recorded``: "sha256=" and unpadded base64, as in the wheel format.
+
+    False without a digest: nothing shows that the file is the installed one.
+    """
     algorithm, _, expected = recorded.partition("=")
+    if algorithm not in hashlib.algorithms_guaranteed:
+        return False
     try:
         content = Path(str(distribution.locate_file(name))).read_bytes()
     except FileNotFoundError:

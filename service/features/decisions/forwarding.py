@@ -30,7 +30,7 @@ def decision_allowing(answer: Answer, caller: Caller | None) -> Decision:
         refusal = (
             too_weak(decision, caller)
             if decision.layer == ASSURANCE
-            else PermissionDenied("The caller holds none of the permissions bound to this resource", decision)
+            else PermissionDenied("None of the permissions bound to this resource is held", decision)
         )
         refusal.decision = None  # the decision is not about the caller, which is the proxy
         raise refusal

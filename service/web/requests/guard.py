@@ -211,7 +211,9 @@ class AuthorizationGuard:
             identified = await self.authenticator.authenticate(key, policy.permission_map)
         except _NOT_AUTHENTICATED as refusal:
             # The refusal is replaced: the user would take it for a rejection of the user's own token.
-            raise errors.ProxyRefused(f"The proxy has no good API key: {refusal.code}") from refusal
+            raise errors.ProxyRefused(
+                f"The API key of the proxy is not accepted: {refusal.code}"
+            ) from refusal
         return identified
 
     async def _newest(self, policy: Policy, announced: int | None, least: int) -> Policy:
