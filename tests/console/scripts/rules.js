@@ -87,7 +87,7 @@ function faults() {
 
 /** Return how much markup of others is in the page. */
 function foreign() {
-  return document.querySelectorAll("main :is(img, iframe, base, style), dialog img, body script").length;
+  return document.querySelectorAll("main :is(img, iframe, base, style), dialog img:not(.qr), body script").length;
 }
 
 /** Return the tab stops after which the next one of the same part of the page is above or to the left. */
