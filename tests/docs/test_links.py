@@ -60,7 +60,7 @@ def test_pages_of_packages_that_npm_has_installed_are_none_of_ours(tmp_path: Pat
 
 
 TEXT = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+KINDS = {"Breaking", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def test_releases_are_dated_and_what_is_not_released_comes_first() -> None:
@@ -71,11 +71,9 @@ def test_releases_are_dated_and_what_is_not_released_comes_first() -> None:
 
 def test_a_checkout_after_a_release_says_so_in_its_version() -> None:
     latest = re.findall(r"^## \[(\d[^\]]*)\]", TEXT, re.MULTILINE)[0]
-    if re.search(r"^## \[Unreleased\]\s+## \[", TEXT, re.MULTILINE):
-        assert __version__ == latest
-    else:
-        assert re.fullmatch(r"\d+\.\d+\.\d+\.dev0", __version__)
-        assert is_older(latest, __version__)
+    is_release = __version__ == latest and re.search(r"^## \[Unreleased\]\s+## \[", TEXT, re.MULTILINE)
+    is_development = re.fullmatch(r"\d+\.\d+\.\d+\.dev0", __version__) and is_older(latest, __version__)
+    assert is_release or is_development
 
 
 def test_changes_are_sorted_by_their_kind() -> None:
