@@ -7,4 +7,4 @@ Packages joined by "and", and ``authn`` and ``authz``, do not import one another
 them. The contract in ``pyproject.toml`` has the whole list.
 """
 
-__version__ = "0.3.0"
+__version__ = "0.4.0.dev0"
