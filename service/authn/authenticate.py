@@ -44,18 +44,31 @@ class Authenticator:
         """Asks the session store about the keys of a token; see ``Checks.ask``."""
 
     async def authenticate(
-        self, token: str, permission_map: PermissionMap, *, counted: bool = True
+        self,
+        token: str,
+        permission_map: PermissionMap,
+        *,
+        counted: bool = True,
+        asks_store: bool | None = None,
     ) -> Authenticated:
         """Return the caller of an access token or API key, and the newest announced policy revision.
 
         Raises for an API key the errors of ``KeyCallers``. For a token: ``TokenInvalid``, ``TokenExpired``,
         ``AccountBanned``, ``RefreshRequired`` (the user was marked after the token was issued, or the device
         session was ended or replaced) and ``Unavailable``. With ``per_request_deny_check`` off, only the
-        first two: a token then works until it expires. API keys are always checked. With ``counted`` off, a
-        wrong key does not count against the client of the request, which asks about the key of another
-        client.
+        first two: a token then works until it expires. API keys are always checked. ``asks_store`` replaces
+        that setting. With ``counted`` off, a wrong key does not count against the client of the request,
+        which asks about the key of another client.
         """
-        return await self._authenticated(token, permission_map, asks_store=self._asks_store, counted=counted)
+        if is_api_key(token):
+            return _by_key(await self._api_keys.of_key(token, counted=counted))
+        try:
+            verified_token = self._verified.lookup(token, permission_map)
+        except RefreshRequired:
+            # It may be issued later than it is by the store's last answer, since the store's clock was set.
+            await self._store.clock()
+            verified_token = self._verified.lookup(token, permission_map)
+        return await self.accepted(verified_token, asks_store=asks_store)
 
     async def authenticate_client(self, client_id: str, secret: str) -> Authenticated:
         """Return the caller of the API key ``secret``, whose number or account is ``client_id``.
@@ -72,7 +85,7 @@ class Authenticator:
 
         For questions about the tokens of others: wrong API keys are not counted.
         """
-        return await self._authenticated(token, permission_map, asks_store=True, counted=False)
+        return await self.authenticate(token, permission_map, asks_store=True, counted=False)
 
     async def has_session(self, caller: Caller) -> bool:
         """Return True if a person has a session on the token's device, or if sessions are not checked."""
@@ -80,31 +93,14 @@ class Authenticator:
             return True
         return (await self._store.check(caller.login_id, caller.device)).value is not None
 
-    async def accepted(self, verified: VerifiedToken) -> Authenticated:
-        """Return the result of ``authenticate`` for a token that ``remembered`` has found."""
-        return await self._accepted(verified, asks_store=self._asks_store)
-
-    async def _authenticated(
-        self, token: str, permission_map: PermissionMap, *, asks_store: bool, counted: bool
-    ) -> Authenticated:
-        if is_api_key(token):
-            return _by_key(await self._api_keys.of_key(token, counted=counted))
-        try:
-            verified_token = self._verified.lookup(token, permission_map)
-        except RefreshRequired:
-            # It may be issued later than it is by the store's last answer, since the store's clock was set.
-            await self._store.clock()
-            verified_token = self._verified.lookup(token, permission_map)
-        return await self._accepted(verified_token, asks_store=asks_store)
-
-    async def _accepted(self, verified: VerifiedToken, *, asks_store: bool) -> Authenticated:
-        """Return the caller of a verified token, unless it was revoked."""
+    async def accepted(self, verified: VerifiedToken, *, asks_store: bool | None = None) -> Authenticated:
+        """Return the caller of a verified token, unless it was revoked; raises as ``authenticate``."""
         claims = verified.claims
         caller = verified.caller
         if isinstance(claims, ClientClaims):
             return _by_key(await self._api_keys.of_token(claims), claims.exp)
         assert caller is not None  # noqa: S101 - an access token has one
-        if not asks_store:
+        if not (self._asks_store if asks_store is None else asks_store):
             return Authenticated(caller, 0, claims.exp)
         if (keys := verified.keys) is None:
             keys = verified.keys = self._store.session_keys(caller.login_id, caller.device)

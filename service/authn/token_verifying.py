@@ -91,8 +91,8 @@ class TokenVerifier:
     def verify_access(self, token: str) -> AccessClaims:
         """Return the claims of an access token.
 
-        Raises ``TokenInvalid``, ``TokenExpired``, what ``require_timeline`` raises, and ``RefreshRequired``
-        for one that is issued later than now: the session store's clock was set.
+        Raises ``TokenInvalid``, ``TokenExpired`` and the errors of ``require_restore_epoch``. Raises
+        ``RefreshRequired`` for a token issued later than now: the session store's clock was set.
         """
         return self.verified_access(token).claims
 

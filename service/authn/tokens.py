@@ -148,8 +148,8 @@ class Tokens(TokenVerifier):
     def verify_refresh(self, token: str) -> RefreshClaims:
         """Return the claims of a refresh token.
 
-        Raises ``TokenInvalid``, ``TokenExpired`` and the errors of ``require_timeline``. Its time of issue
-        has no meaning: its ``rid`` works once, whatever the clock of the session store has done since.
+        Raises ``TokenInvalid``, ``TokenExpired`` and the errors of ``require_restore_epoch``. Its time of
+        issue has no meaning: its ``rid`` works once, whatever the clock of the session store has done.
         """
         return self._verify(token, RefreshClaims).claims
 

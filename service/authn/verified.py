@@ -158,14 +158,11 @@ class VerifiedTokens:
     def _caller_of(self, claims: AccessClaims | ClientClaims, permission_map: PermissionMap) -> Caller | None:
         if isinstance(claims, ClientClaims):
             return None
-        return caller_of(claims, self._held_codes(claims, permission_map))
-
-    def _held_codes(self, claims: AccessClaims, permission_map: PermissionMap) -> HeldCodes:
-        """Return the same object for equal claims, so that decisions cached by it are found."""
+        # The same object for equal claims, so that decisions cached by it are found.
         if self._held_map is not permission_map or len(self._held) > self._most:
             self._held_map, self._held = permission_map, {}
         permissions = claims.permissions if claims.pb is UNSET else claims.pb
         held = self._held.get(permissions)
         if held is None:
             held = self._held[permissions] = HeldCodes(codes_of(claims, permission_map))
-        return held
+        return caller_of(claims, held)

@@ -373,20 +373,12 @@ class Policy:
         another layer: ``@login`` would open to held codes there, however old the login is.
         """
         key = (layer, object_, None if held is None else held.codes)
-        decision = self._remembered.get(key)
-        if decision is None:
-            decision = self._ask(layer, object_, held)
-            if len(self._remembered) >= MAX_REMEMBERED:
-                self._remembered.clear()
-            if MAX_REMEMBERED:
-                self._remembered[key] = decision
-        return decision
-
-    def _ask(self, layer: str, object_: str, held: HeldCodes | Satisfied | None) -> Decision:
+        if (remembered := self._remembered.get(key)) is not None:
+            return remembered
         if held is not None and isinstance(held, Satisfied) is not (layer == ASSURANCE):
             raise TypeError(f"{held} can't be evaluated in the layer {layer}")
         allowed, line = self._enforced(layer, object_, held)
-        return Decision(
+        decision = Decision(
             allowed=allowed,
             layer=layer,
             object=object_,
@@ -397,6 +389,11 @@ class Policy:
             codes=None if held is None else held.codes,
             passed=self.passed,
         )
+        if len(self._remembered) >= MAX_REMEMBERED:
+            self._remembered.clear()
+        if MAX_REMEMBERED:
+            self._remembered[key] = decision
+        return decision
 
     def _enforced(
         self, layer: str, object_: str, held: HeldCodes | Satisfied | None

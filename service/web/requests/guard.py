@@ -182,7 +182,9 @@ class AuthorizationGuard:
         self, context: RequestContext, operation: Operation, policy: Policy, announced: int | None, least: int
     ) -> Policy:
         """Return the policy that was announced or is asked for, with the caller authenticated by it."""
-        newer = await self._newest(policy, announced, least)
+        newer = await self._announced(policy, announced)
+        if least > newer.revision:
+            newer = await self.revisions.at_least(least)
         if newer is not policy:
             context.policy = newer
             self._take(context, operation, await self._identified(context, operation, newer, None))
@@ -215,10 +217,6 @@ class AuthorizationGuard:
                 f"The API key of the proxy is not accepted: {refusal.code}"
             ) from refusal
         return identified
-
-    async def _newest(self, policy: Policy, announced: int | None, least: int) -> Policy:
-        policy = await self._announced(policy, announced)
-        return policy if least <= policy.revision else await self.revisions.at_least(least)
 
     async def _announced(self, policy: Policy, announced: int | None) -> Policy:
         if announced is None or announced > policy.revision:
