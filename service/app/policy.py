@@ -18,7 +18,7 @@ from service.authz.publishing.watch import PolicyWatch
 from service.records.database.servers import announcements
 from service.records.published import policy_lines
 from service.settings import Settings
-from service.settings.sections import shared_digests
+from service.settings.all_sections import shared_digests
 
 Troubles = Callable[[], Mapping[str, Mapping[str, Any]]]
 """Returns the parts of the worker that are not up."""

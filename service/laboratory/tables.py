@@ -47,7 +47,7 @@ from service.kernel.services import (
 )
 from service.kernel.strict_yaml import OWN, Document, YamlError, document_of, read_within
 from service.laboratory.analysis.explain import Reason
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):

@@ -45,7 +45,7 @@ from service.laboratory.tables import (
     table_of,
 )
 from service.settings import Settings
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 
 CATALOGUE_TABLE: Final = Path("catalogue")
 """The name that stands for a file in the cases of this table."""

@@ -5,12 +5,8 @@ secret of a local installation. It opens no connection and starts nothing; ``loa
 not know which part of the service uses a setting.
 """
 
-from service.settings.auth import Auth
-from service.settings.console import Console
-from service.settings.database import Database
+from service.settings.all_sections import Settings, markdown
 from service.settings.destinations import Destination, ExportLog
-from service.settings.export import Export
-from service.settings.features import Features
 from service.settings.loading import (
     CONFIG,
     FIRST_PASSWORD,
@@ -20,15 +16,7 @@ from service.settings.loading import (
     secret_files,
     written_secrets,
 )
-from service.settings.log import Log
-from service.settings.mail import Mail
-from service.settings.objstore import Objstore
-from service.settings.oidc import Oidc
-from service.settings.oplog import Oplog
-from service.settings.password import Password
-from service.settings.policy import Policy
 from service.settings.providers import Provider
-from service.settings.redis import Redis
 from service.settings.secrecy import (
     check_secret,
     local_factor_key,
@@ -38,12 +26,24 @@ from service.settings.secrecy import (
     rotate_local_factor_key,
     rotate_local_secret,
 )
-from service.settings.sections import Settings, markdown
-from service.settings.server import Server
+from service.settings.sections.auth import Auth
+from service.settings.sections.console import Console
+from service.settings.sections.database import Database
+from service.settings.sections.export import Export
+from service.settings.sections.features import Features
+from service.settings.sections.log import Log
+from service.settings.sections.mail import Mail
+from service.settings.sections.objstore import Objstore
+from service.settings.sections.oidc import Oidc
+from service.settings.sections.oplog import Oplog
+from service.settings.sections.password import Password
+from service.settings.sections.policy import Policy
+from service.settings.sections.redis import Redis
+from service.settings.sections.server import Server
+from service.settings.sections.throttle import Throttle
+from service.settings.sections.tracing import Tracing
+from service.settings.sections.upload import Upload
 from service.settings.table import Fault, Row, SettingsError, setting, table_of
-from service.settings.throttle import Throttle
-from service.settings.tracing import Tracing
-from service.settings.upload import Upload
 from service.settings.values import SHORTEST_WORD
 
 

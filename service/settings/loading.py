@@ -8,10 +8,10 @@ from typing import Any, get_type_hints
 
 from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
 from service.kernel.text import OptionValue
+from service.settings.all_sections import Settings
 from service.settings.destinations import SECRET_MEMBERS
 from service.settings.rules import broken_rules
 from service.settings.secrecy import platform_text
-from service.settings.sections import Settings
 from service.settings.table import FILE_SUFFIX, PREFIX, Fault, Row, SettingsError, table_of
 from service.settings.values import Substituted, from_toml
 

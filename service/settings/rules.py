@@ -8,12 +8,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from service.kernel.feature import off_by, switch_faults
+from service.settings.all_sections import Settings
 from service.settings.destinations import Destination, is_header_value, signing_keys
 from service.settings.providers import Provider
 from service.settings.secrecy import check_secret, mounted_text
-from service.settings.sections import Settings
+from service.settings.sections.tracing import file_faults
 from service.settings.table import Fault
-from service.settings.tracing import file_faults
 
 _LABELS: Final = re.compile(r"[A-Za-z0-9._-]+")
 REFRESH_HAND_OUT: Final = 1.0

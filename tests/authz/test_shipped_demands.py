@@ -14,7 +14,7 @@ from service.kernel.account_acts import DEMANDED
 from service.kernel.assurance import Demand, words_of
 from service.kernel.services import BoundResource, Service
 from service.laboratory.analysis.demands import demands_on, meeting
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 from tests.support.cases import with_each
 
 SERVICES = ("orders", "endpoint", "account", "assurance")

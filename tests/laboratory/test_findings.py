@@ -21,7 +21,7 @@ from service.laboratory.analysis.impact import Roles, Standing
 from service.laboratory.findings import file_findings, menu_findings, request_findings, stored_findings
 from service.laboratory.findings.findings import Finding, read_accepted
 from service.laboratory.findings.stored_findings import StoredResource, unmet_demands
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 from tests.docs.pages import between
 from tests.policies.stock import POLICIES, SHIPPED
 from tests.support.cases import with_each

@@ -17,7 +17,7 @@ from service.kernel.extension import Extension
 from service.laboratory.tables import DemandedOf, read_tables
 from service.laboratory.tested import DEMAND_CASES, demand_levels, table_places
 from service.settings import load
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 from tests.policies.stock import MODEL, POLICIES, SHIPPED
 from tests.support.cases import with_each
 from tests.support.demand_rows import add_demands, set_demands, to_former_files

@@ -18,7 +18,7 @@ from service.laboratory.mutation import Bench
 from service.laboratory.table_run import run_tables
 from service.laboratory.tables import read_tables
 from service.laboratory.tested import DEMAND_CASES, own_tables, table_places
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 from tests.policies.stock import POLICIES
 from tests.support.cases import with_each
 from tests.support.demand_rows import set_demands

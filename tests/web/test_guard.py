@@ -63,7 +63,9 @@ class Table(Authenticator):
     def remembered(self, sent: bytes, permission_map: PermissionMap, now: float) -> None:
         """Remember nothing."""
 
-    async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
+    async def authenticate(
+        self, token: str, permission_map: PermissionMap, **_more: bool | None
+    ) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if token == "down":
             raise Unavailable("The session store is unavailable")

@@ -90,7 +90,9 @@ class Door(Authenticator):
     def remembered(self, sent: bytes, permission_map: PermissionMap, now: float) -> None:
         """Remember nothing."""
 
-    async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
+    async def authenticate(
+        self, token: str, permission_map: PermissionMap, **_more: bool | None
+    ) -> Authenticated:
         assert token
         assert permission_map is not None
         assert self.caller is not None

@@ -5,7 +5,7 @@ from typing import Final, TypeAlias, get_args
 
 from service.authz.engine.rules import ANYONE, ASSURANCE, code_fault, object_fault
 from service.authz.invariants.statements import ExactDemands
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 
 DemandList: TypeAlias = dict[str, str | list[str]]
 """By words, any one of which is enough, the objects with just these; ``others`` are those of all others."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, get_args
 
 from service.authz.engine.rules import ANYONE, ASSURANCE, PolicyError, Rule, code_fault, object_fault
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 
 TABLE: Final = "assurance.table"
 """The name of the file in a policy folder."""

@@ -26,7 +26,7 @@ from service.authz.engine.rules import (
 from service.authz.publishing.demand_table import LEVELS, TABLE, DemandLines, read_table
 from service.kernel.account_acts import DEMANDED
 from service.kernel.assurance import EVERY_CALLER, INITIAL, SERVICE
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 
 FOLDER: Final = "assurance"
 """The folder of the former files of lines, and of their decision tables."""

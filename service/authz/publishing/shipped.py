@@ -45,7 +45,7 @@ from service.kernel.request_objects import code_of_review
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
 from service.settings import Policy as PolicySettings
 from service.settings import Settings
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 
 MODEL: Final = "model.conf"
 BASE: Final[Demands] = "base"

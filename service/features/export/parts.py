@@ -10,7 +10,7 @@ from service.features.export.decision_events import DecisionEvents
 from service.features.export.decisions import decision_log
 from service.features.export.exporter import Exporter
 from service.kernel.metrics import Sample
-from service.settings.export import EXPORT_CONNECTIONS
+from service.settings.sections.export import EXPORT_CONNECTIONS
 
 WITHIN: Final = 10.0
 """Maximum seconds of a transaction; requests do not wait for it."""

@@ -17,7 +17,7 @@ from service.audit.redaction import kept_changes
 from service.authn.revocations import Revocations
 from service.authz.publishing.live import LivePolicy
 from service.errors import Conflict
-from service.features.reviews import applying_decisions as settling
+from service.features.reviews import revoking
 from service.features.reviews import store as reviews
 from service.features.reviews.evidence_content import digest_of, of_review
 from service.features.reviews.population import Reviewers, Undecidable
@@ -94,7 +94,7 @@ class Closing:
                 if items:
                     silent = _silent(review, items, undecidable, at, refused)
                     await reviews.change_items(connection, silent)
-                    decided = [settling.with_decision(item, silent.get(item.id, {})) for item in items]
+                    decided = [revoking.with_decision(item, silent.get(item.id, {})) for item in items]
                     users, changes = await self._apply(connection, decided, at, event, refused)
                 else:
                     users, changes = [], [await _close(connection, review_id, at)]
@@ -115,10 +115,10 @@ class Closing:
     ) -> tuple[list[int], list[FieldChange]]:
         entry = str(event.event_id)
         if refused is not None:
-            await settling.refuse(connection, items[0], str(refused), at, entry)
+            await revoking.refuse(connection, items[0], str(refused), at, entry)
             return [], []
-        by = f"@{settling.target(items[0].review_id)}"
-        settled = await settling.settle(connection, self.notices, items, at, entry, by=by)
+        by = f"@{revoking.target(items[0].review_id)}"
+        settled = await revoking.settle(connection, self.notices, items, at, entry, by=by)
         return sorted(settled.users), settled.changes
 
 
@@ -140,7 +140,7 @@ async def _close(connection: Connection, review_id: int, at: datetime) -> FieldC
     """Close a review; return the change with the final digest of its evidence."""
     await reviews.close(connection, review_id, at)
     content = await of_review(connection, review_id)
-    return FieldChange(settling.target(review_id), "content", None, digest_of(content))
+    return FieldChange(revoking.target(review_id), "content", None, digest_of(content))
 
 
 def _event(
@@ -150,7 +150,7 @@ def _event(
     known: dict[str, Any] = {}
     if begun is not None:
         known = {"event_id": begun.event_id, "create_time": begun.create_time}
-    targets = dict.fromkeys([settling.target(review.id), *(change.target for change in changes or ())])
+    targets = dict.fromkeys([revoking.target(review.id), *(change.target for change in changes or ())])
     return OperationEvent(
         module="review",
         action="close",

@@ -23,7 +23,7 @@ from service.errors import (
     RowsRefused,
     ValidationFailed,
 )
-from service.features.reviews import applying_decisions as settling
+from service.features.reviews import revoking
 from service.features.reviews import store as reviews
 from service.features.reviews.closing import Closing
 from service.features.reviews.population import Reviewers, draw
@@ -187,7 +187,7 @@ class Reviews:
     ) -> tuple[Review, datetime]:
         """Return a ``visible`` review for a decision, and the instant of the decision."""
         unit.check.require_session("review")
-        change_log.concerns(settling.target(review_id))
+        change_log.concerns(revoking.target(review_id))
         return await reviews.read(unit.connection, review_id, visible), self.now()
 
     async def _decided(
@@ -216,8 +216,8 @@ class Reviews:
             "decision_time": now,
             "decision_entry": None if origin is None else origin.request_id,
         }
-        decided = settling.with_decision(item, values)
-        await settling.require_possible(unit.connection, decided)
+        decided = revoking.with_decision(item, values)
+        await revoking.require_possible(unit.connection, decided)
         return decided
 
     async def _save(
@@ -232,10 +232,10 @@ class Reviews:
         if review.apply != "at_once":
             return [*decided]
         entry = decided[0].decision_entry
-        settled = await settling.settle(unit.connection, self.notices, decided, now, entry)
+        settled = await revoking.settle(unit.connection, self.notices, decided, now, entry)
         unit.refreshing |= settled.users
         unit.changes += settled.changes
-        return [settling.with_decision(item, settled.items[item.id]) for item in decided]
+        return [revoking.with_decision(item, settled.items[item.id]) for item in decided]
 
     async def same_persons(
         self, connection: Connection, review: Review, reviewer_id: int, user_ids: Collection[int]
@@ -261,7 +261,7 @@ class Reviews:
         """
         async with self.units.of_rights(write) as unit:
             unit.check.require_session("review")
-            change_log.concerns(settling.target(review_id))
+            change_log.concerns(revoking.target(review_id))
             review = await reviews.read(unit.connection, review_id, visible, for_update=True)
             own = review.author_id == unit.caller.user_id
             decision = unit.check.ask(REVIEW, CLOSE_OWN if own else CLOSE_OTHERS)
@@ -311,4 +311,4 @@ def _require_until(verdict: str, until: datetime | None, item: Item, review: Rev
 
 
 def _told(review_id: int, what: str) -> Any:
-    return values_change(settling.target(review_id), "review", (), [what])
+    return values_change(revoking.target(review_id), "review", (), [what])

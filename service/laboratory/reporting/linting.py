@@ -34,7 +34,7 @@ from service.records import bindings, resources, role_holdings
 from service.records.database.transactions import Database
 from service.records.installation.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources
 from service.settings import Features, Settings
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 from service.web.requests.routes import Routes, RoutesError
 
 _STORED: Final = (*stored_findings.CODES, *request_findings.CODES, *menu_findings.CODES)

@@ -19,7 +19,7 @@ from service.laboratory.findings.file_findings import weaker_demands
 from service.laboratory.tables import Table, read_tables
 from service.laboratory.tested import tested as result_of
 from service.settings import load
-from service.settings.policy import Demands
+from service.settings.sections.policy import Demands
 from tests.policies.stock import MODEL, POLICIES
 from tests.support.cases import with_each
 from tests.support.demand_rows import set_demands

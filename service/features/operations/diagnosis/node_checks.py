@@ -11,7 +11,7 @@ from service.operator.findings import Finding, Installation, Unanswered, fault, 
 from service.records.published import policy_workers
 from service.records.published.policy_workers import NodeFacts, PolicyWorker
 from service.settings import SettingsError
-from service.settings.sections import shared_digests
+from service.settings.all_sections import shared_digests
 
 _FAULTY: Final = ("down", "read_only")
 

@@ -26,7 +26,7 @@ from service.installation import changed_files
 from service.operator.findings import Finding, Installation
 from service.records.database.server_facts import Replication, Standby
 from service.settings import Settings, load, local_secret
-from service.settings.sections import shared_digests
+from service.settings.all_sections import shared_digests
 from tests.features.operations.doctor.conftest import execute, no_routes, variables_of
 from tests.features.operations.doctor.test_stores import GOOD
 from tests.support.cases import with_each

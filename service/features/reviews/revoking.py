@@ -1,4 +1,4 @@
-"""Apply review decisions to assignments, in a transaction of the caller."""
+"""Revoke, shorten or keep assignments by the decisions of a review, in a transaction of the caller."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

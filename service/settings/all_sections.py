@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, get_type_hints
 
-from service.settings.auth import Auth
-from service.settings.console import Console
-from service.settings.database import Database
-from service.settings.export import Export
-from service.settings.features import Features
-from service.settings.log import Log
-from service.settings.mail import Mail
-from service.settings.objstore import Objstore
-from service.settings.oidc import Oidc
-from service.settings.oplog import Oplog
-from service.settings.password import Password
-from service.settings.policy import Policy
-from service.settings.redis import Redis
-from service.settings.server import Server
+from service.settings.sections.auth import Auth
+from service.settings.sections.console import Console
+from service.settings.sections.database import Database
+from service.settings.sections.export import Export
+from service.settings.sections.features import Features
+from service.settings.sections.log import Log
+from service.settings.sections.mail import Mail
+from service.settings.sections.objstore import Objstore
+from service.settings.sections.oidc import Oidc
+from service.settings.sections.oplog import Oplog
+from service.settings.sections.password import Password
+from service.settings.sections.policy import Policy
+from service.settings.sections.redis import Redis
+from service.settings.sections.server import Server
+from service.settings.sections.throttle import Throttle
+from service.settings.sections.tracing import Tracing
+from service.settings.sections.upload import Upload
 from service.settings.table import Row, table_of
-from service.settings.throttle import Throttle
-from service.settings.tracing import Tracing
-from service.settings.upload import Upload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
