@@ -17,21 +17,21 @@ class Dependencies:
     live: LivePolicy
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExtensionRoutes:
-    """The routes that one extension may add."""
+    """The routes that one extension may add; extensions can reach nothing else by it."""
 
-    routes: Routes
-    extension: Extension
+    def __init__(self, routes: Routes, extension: Extension) -> None:
+        self._routes = routes
+        self._extension = extension
 
     def add(self, template: str, endpoint: object) -> None:
         """Serve ``template`` by ``endpoint``, an object with ``on_get``, ``on_post`` and so on.
 
         Every request passes the guard. Raises RoutesError unless ``template`` is below the prefix.
         """
-        if not self.extension.owns_path(template):
-            raise RoutesError([f"{template} is not below {self.extension.prefix}"])
-        self.routes.add(template, endpoint)
+        if not self._extension.owns_path(template):
+            raise RoutesError([f"{template} is not below {self._extension.prefix}"])
+        self._routes.add(template, endpoint)
 
 
 def add_extensions(routes: Routes, offered: Dependencies, extensions: Sequence[Extension]) -> None:

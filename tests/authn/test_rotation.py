@@ -174,7 +174,7 @@ def test_a_previous_key_that_does_not_fit_is_refused_by_name(tmp_path: Path) -> 
     other = replace(same, jwt_previous_private_key=tmp_path / "old.pem")
     assert complaint(other).startswith("auth.jwt_previous_private_key must be an EC key")
     (tmp_path / "old.pem").chmod(0o644)
-    assert complaint(other).startswith("auth.jwt_previous_private_key is open to other users")
+    assert complaint(other).startswith("auth.jwt_previous_private_key is readable by other users")
 
 
 def test_a_previous_secret_that_is_weak_is_refused_by_name(auth: Auth) -> None:

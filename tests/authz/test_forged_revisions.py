@@ -233,7 +233,7 @@ async def test_a_forged_revision_with_right_digests_decides_nowhere_and_is_repla
         assert (worker.policy.revision, made.revision, made.prior_revision) == (4, 4, 2)
         # The line, the one that it has replaced, and the revision.
         assert made.tampered == 3
-        assert made.cause.startswith("derived anew: revision 3 was not published here: it")
+        assert made.cause.startswith("derived again: revision 3 was not published here: it")
         await worker.look()
         await keeping.look()
         assert keeping.policy.revision == 4
@@ -297,7 +297,7 @@ async def test_what_is_done_to_the_newest_revision_is_noticed_undone_and_leaves_
     assert worker.policy.revision > 2
     made = await row(database)
     assert made.revision == worker.policy.revision
-    assert made.cause.startswith("derived anew: ")
+    assert made.cause.startswith("derived again: ")
     assert worker.seals.judge(made).authenticity == "sealed"
     assert {(entry["log_level"], entry["event_type"]) for entry in logged if "newest" in entry} == {
         ("error", "security")
@@ -331,7 +331,7 @@ async def test_a_database_that_was_rolled_back_to_an_older_revision_is_noticed_b
 
     assert (started.policy.revision, started.policy.digest) == (3, right)
     assert (await row(database)).cause == (
-        "derived anew: the database has lost policy revisions that were in force"
+        "derived again: the database has lost policy revisions that were in force"
     )
 
 
@@ -430,9 +430,9 @@ async def test_a_node_without_the_key_decides_by_nothing_that_must_be_sealed_and
             "set oplog.chain_key or oplog.chain_previous_key"
         )
         async with database.transaction(within=30) as connection:
-            with pytest.raises(UntrustedRevisionError, match="by a key that is not set here"):
+            with pytest.raises(UntrustedRevisionError, match="a key that is not configured here"):
                 await publish_if_changed(connection, SHIPPED, other.seals, "by a command")
-        with pytest.raises(Unavailable, match="by a key that is not set here"):
+        with pytest.raises(Unavailable, match="a key that is not configured here"):
             await other.changes.reload("by a request")
     assert (await row(database)).revision == 1
 

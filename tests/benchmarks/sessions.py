@@ -123,7 +123,7 @@ class Caller:
         self._keep(await self._connection.ask(json_request("POST", "/api/auth/refresh", self._port, body)))
 
     async def read(self) -> None:
-        """Read the own data."""
+        """Read the caller's own data."""
         bearer = f"Bearer {self._access_token}"
         await self._connection.ask(request_bytes("/api/user/info", self._port, Authorization=bearer))
 
@@ -176,8 +176,8 @@ def _rates(server: Server, settings: Settings, pace: Pace, stores: EmbeddedStore
     rates = [refresh.rate for refresh in refreshes]
     yield result("refreshes", "a second", rates, better="more", goals=[at_least(REFRESHES)])
     reads = [run.reads for run in rounds]
-    yield result("the own data", unit, [read.cpu * 1000 for read in reads])
-    for name, each in (("a login", logins), ("a refresh", refreshes), ("the own data", reads)):
+    yield result("the caller's own data", unit, [read.cpu * 1000 for read in reads])
+    for name, each in (("a login", logins), ("a refresh", refreshes), ("the caller's own data", reads)):
         for store in each[0].stores:
             yield result(f"{name}, in {store}", unit, [rate.stores[store] * 1000 for rate in each])
 

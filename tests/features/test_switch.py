@@ -93,7 +93,7 @@ def test_commands_of_what_is_off_say_so(
 ) -> None:
     monkeypatch.setenv("PORTCULLIS_FEATURES__OFF", feature)
     assert main(command.split()) == 1
-    assert f"The feature {feature} is off" in capsys.readouterr().err
+    assert f"belongs to the feature {feature}, which is turned off" in capsys.readouterr().err
 
 
 def test_what_is_off_is_not_imported_by_a_worker() -> None:

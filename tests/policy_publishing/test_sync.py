@@ -166,7 +166,7 @@ def test_a_sync_that_breaks_an_invariant_registers_nothing(stated: Settings) -> 
     publish_policy(stated, configured(stated))
     before = rows(stated, REGISTERED)
 
-    with pytest.raises(Conflict, match="must stay true: stated"):
+    with pytest.raises(Conflict, match="violate an invariant of the policy: stated"):
         sync(stated, dry_run=False)
 
     assert rows(stated, REGISTERED) == before
@@ -179,7 +179,7 @@ def test_an_unlock_that_breaks_an_invariant_opens_nothing(stated: Settings) -> N
     ((resource_id, _),) = rows(stated, own)
     assert isinstance(resource_id, int)
 
-    with pytest.raises(Conflict, match="must stay true: stated"):
+    with pytest.raises(Conflict, match="violate an invariant of the policy: stated"):
         unlock(stated, resource_id)
 
     assert rows(stated, own) == [(resource_id, False)]

@@ -64,5 +64,5 @@ async def test_the_row_of_the_worker_is_really_written(database: Database, seede
         "$$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'disk_full'; END $$; "
         "CREATE TRIGGER refuse BEFORE UPDATE ON sys.policy_worker FOR EACH ROW EXECUTE FUNCTION refuse()",
     )
-    with pytest.raises(Exception, match="out of reach"):
+    with pytest.raises(Exception, match="is unavailable"):
         await database_health(database, "worker")

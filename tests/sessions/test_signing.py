@@ -49,7 +49,7 @@ def test_a_public_key_of_another_private_key_refuses_the_start(tmp_path: Path) -
     variables = signing(tmp_path, "ES256")
     Path(variables["PORTCULLIS_AUTH__JWT_PUBLIC_KEY"]).write_bytes(public_pem(next_key(KIND_OF["ES256"])))
 
-    assert "auth.jwt_public_key: is not the public key" in refusal(tmp_path, **variables)
+    assert "auth.jwt_public_key: does not match auth.jwt_private_key" in refusal(tmp_path, **variables)
     assert not (tmp_path / "data").exists()
 
 

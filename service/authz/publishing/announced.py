@@ -12,7 +12,7 @@ from service.records.published import policy_revisions
 from service.records.published.policy_revisions import NewestRow, PolicyRevision
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnnouncedRevision:
     """The announced revision, by which a worker learns within a request that it decides by an old one."""
 

@@ -50,7 +50,7 @@ async def operator_changes(database: Database, shipped: Shipped, seals: Revision
         except PolicyError as fault:
             if isinstance(fault, UntrustedRevisionError) and fault.judgement.authenticity == "unknown_key":
                 raise
-            await changes.mend(f"derived anew: {fault}", published.revision + 1)
+            await changes.mend(f"derived again: {fault}", published.revision + 1)
     return changes
 
 

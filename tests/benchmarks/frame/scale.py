@@ -33,7 +33,7 @@ class Cost(NamedTuple):
     sessions: tuple[str, str] | None = None
 
 
-_CHECK: Final = ("sessions", "the own data, in Valkey")
+_CHECK: Final = ("sessions", "the caller's own data, in Valkey")
 LOGIN: Final = Cost(
     "Login (Argon2id at 19 MiB)",
     *("sessions", "a login"),
@@ -56,8 +56,8 @@ COSTS: Final = (
     Cost(
         "The caller's own data",
         "sessions",
-        "the own data",
-        ("sessions", "the own data, in PostgreSQL"),
+        "the caller's own data",
+        ("sessions", "the caller's own data, in PostgreSQL"),
         _CHECK,
     ),
     Cost("A route question of another service", "access", "about a route", None, _CHECK),
