@@ -133,7 +133,7 @@ class LoginFailed(_Challenge):
 
 
 class SignInFailed(_Challenge):
-    """What a provider or a browser has sent is not to be believed; the log says why, the answer does not."""
+    """Data from a provider or a browser is untrusted. The log has the reason, the response does not."""
 
     code, title = "sign_in_failed", "The sign-in with the provider was not accepted"
     challenge = "Bearer"
@@ -194,7 +194,7 @@ def _denial(
 
 
 class PermissionDenied(Refusal):
-    """The enforcer denied; ``layer``, ``required``, ``needed`` and ``decisionId`` say why."""
+    """The enforcer denied; ``layer``, ``required``, ``needed`` and ``decisionId`` contain the reason."""
 
     status, code, title = 403, "permission_denied", "Permission denied"
 
@@ -271,7 +271,7 @@ class CsrfFailed(Refusal):
 class ProxyRefused(Refusal):
     """The proxy that asks about a request could not prove itself; its client can do nothing about that.
 
-    Where the enforcer denied, ``layer`` and ``decisionId`` say so.
+    If the enforcer denied, ``layer`` and ``decisionId`` identify the decision.
     """
 
     status, code, title = 403, "proxy_refused", "The proxy is not authenticated"
@@ -328,10 +328,10 @@ ConflictRule: TypeAlias = Literal[
 
 
 class Conflict(Refusal):
-    """A rule that keeps records whole, and holds for everybody, whatever they hold.
+    """The change would break a rule that keeps records consistent and applies to all callers.
 
-    Such as: names are unique, the last administrator stays. What depends on the caller is asked of the
-    enforcer, and is ``PermissionDenied``.
+    Examples: names are unique, the last administrator stays. For rules that depend on the caller, the
+    enforcer decides, and the error is ``PermissionDenied``.
     """
 
     status, code, title = 409, "conflict", "The request conflicts with the stored data"
@@ -355,7 +355,7 @@ class ActOnOneself(Conflict):
 
 
 class MailNotConfigured(Refusal):
-    """What was asked for needs mail, and the installation sends none."""
+    """The request needs mail, and the installation sends none."""
 
     status, code, title = 409, "mail_not_configured", "This installation does not send mail"
 
@@ -367,7 +367,7 @@ class RevisionUnknown(Refusal):
 
 
 class RevisionUntrusted(Refusal):
-    """A past policy revision, or what is kept of its lines, is not as it was published."""
+    """A past policy revision or its stored lines differ from what was published."""
 
     status, code, title = (
         409,
@@ -504,7 +504,7 @@ class InternalError(Refusal):
 
 
 class NotImplementedHere(Refusal):
-    """A transfer coding that is not supported (RFC 9112 §6.1), or a store without what is asked of it."""
+    """A transfer coding that is not supported (RFC 9112 §6.1), or an operation that a store lacks."""
 
     status, code, title = 501, "not_implemented", "The service does not support this"
 
@@ -519,4 +519,4 @@ class Unavailable(Refusal):
 
 
 class Overloaded(Unavailable):
-    """Too many others want the same at once. Clients cause it at will, so it is no fault of the service."""
+    """Too many requests use the same resource at once. Clients can cause this, so it is no fault."""

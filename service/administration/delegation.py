@@ -553,11 +553,11 @@ class Delegation:
     async def require_still(
         self, database: Database, connection: Connection, caller: Caller, check: DelegationCheck
     ) -> None:
-        """Check that no urgent act beside a bulk edit revoked rights of its caller; RefreshRequired else.
+        """Raise RefreshRequired if an urgent act during a bulk edit revoked rights of its caller.
 
         Call it after ``role_rights.settle``. It reads the committed rights in ``database``, since the edit
-        itself may have revoked rights of the caller. It checks no dry run, beside which others go on changing
-        rights.
+        itself may have revoked rights of the caller. Dry runs are not checked: rights go on
+        changing during them.
         """
         if caller.is_operator or role_rights.pace_of(connection) != "bulk" or is_rehearsal(connection):
             return

@@ -19,7 +19,7 @@ _WITHOUT: Final[dict[str, tuple[Knows, str]]] = {
         lambda worker: WINDOWS in worker.knows,
         "that does not support assignments with a start or an end",
     ),
-    LINE_ENDS: (lambda worker: LINE_ENDS in worker.knows, "that does not support an end of public access"),
+    LINE_ENDS: (lambda worker: LINE_ENDS in worker.knows, "that does not support an expiry of public access"),
 }
 """Forms that older versions lack: a test of a worker, and a description of a worker without the form."""
 

@@ -20,7 +20,7 @@ class People:
     ) -> Persons:
         """Return the persons behind ``parties``, the accounts that take part in a decision at ``at``.
 
-        ``beside`` are further accounts to ask about, which take no part.
+        ``beside`` are further accounts to look up, which take no part in the decision.
         """
         since = since_of(at, self.takeover_days)
         edges = await account_control.leading_to(connection, {*parties, *beside}, since)

@@ -134,7 +134,7 @@ def _require_path(router: Service, values: ResourceValues) -> resource_reach.Rou
 
 
 async def _require_opening(unit: UnitOfWork, stored: Resource) -> None:
-    """Check that the caller may open what the opening of a resource would open at its new place."""
+    """Check that the caller may grant public access to the requests that a moved open resource matches."""
     if await openings.of(unit.connection, stored.service, stored.id) is not None:
         unit.check.require_service("open", stored.service)
 

@@ -86,7 +86,7 @@ class SecondFactors(Protocol):
         """
 
     async def reset_options(self, user_id: int) -> dict[str, Any]:
-        """Return ``methods``, ``expires_in`` and ``public_key`` for the factor beside a link of a user."""
+        """Return ``methods``, ``expires_in`` and ``public_key`` for the second factor of a password reset."""
 
     async def prove_reset(self, user_id: int, answer: Answer) -> None:
         """Return if ``answer`` to ``reset_options`` is right; ``LoginFailed`` if not."""

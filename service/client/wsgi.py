@@ -35,7 +35,7 @@ _ASSERTION: Final = "HTTP_X_PORTCULLIS_ASSERTION"
 
 
 class AssertionVerifier(Protocol):
-    """``assertion.Assertions``, or what does the same."""
+    """``assertion.Assertions`` or a replacement."""
 
     def user(self, assertion: str) -> User | None:
         """Return the user of a valid assertion, None for a request without a user.

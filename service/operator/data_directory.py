@@ -43,7 +43,7 @@ def complaint_about(path: Path) -> Complaint | None:
     if status.st_uid not in _trusted():
         return Complaint(f"belongs to {_name(status.st_uid)}", "run as that user")
     if status.st_mode & stat.S_IWOTH:
-        return Complaint("can be written by everybody, who could replace what is in it", f"chmod 700 {path}")
+        return Complaint("is writable by every user, who could replace its contents", f"chmod 700 {path}")
     with os.scandir(path) as entries:
         for entry in entries:
             owner = entry.stat(follow_symlinks=False).st_uid

@@ -43,7 +43,7 @@ class Button(Struct, frozen=True):
 class MenuValues:
     """The editable fields of a menu.
 
-    The operation log tells the title of the Menu above in place of its id.
+    The operation log has the title of the parent Menu in place of its id.
     """
 
     title: Annotated[str, Field(value_rules.SHORT_LINE), Meta(examples=["Users"])]

@@ -51,7 +51,7 @@ class RuleValues:
         Meta(examples=[86_400]),
         Meta(description="The expiry of an open request, in seconds."),
     ]
-    reason_required: Annotated[bool, Field(ITS_TYPE), Meta(description="Who asks must say why.")]
+    reason_required: Annotated[bool, Field(ITS_TYPE), Meta(description="Requests must have a reason.")]
     grant_needed: Annotated[
         bool,
         Field(ITS_TYPE),

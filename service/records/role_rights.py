@@ -77,8 +77,8 @@ def pace_of(connection: AsyncConnection) -> Pace:
 async def lock(connection: AsyncConnection) -> None:
     """Prevent other transactions from changing rights until this one has ended.
 
-    Two locks do so. The usual change takes both at once. A bulk edit, which may take minutes, takes the
-    second lock only by ``settle``, after all comparing, deriving and writing. An urgent act only revokes
+    This takes two locks. An ordinary change takes both at once. A bulk edit, which may take minutes, takes
+    the second lock only by ``settle``, after all comparing, deriving and writing. An urgent act only revokes
     rights or ends sessions (ban, kick, disable, revoke, removing a role). It takes the second lock alone, so
     it waits for no bulk edit. This is safe: an urgent act before the commit of a bulk edit has the same
     effect as one before its beginning. The marks of the bulk edit are more than enough, and it checks its

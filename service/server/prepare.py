@@ -141,7 +141,7 @@ def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
     """
     policy = asyncio.run(_publish(settings, shipped))
     if closed := locked_out(policy):
-        _log.error("everybody is locked out of what administers the policy", requests=closed)
+        _log.error("no caller can pass the requests that administer the policy", requests=closed)
     return policy
 
 

@@ -64,7 +64,7 @@ class Heard:
 
     @property
     def hangs(self) -> bool:
-        """True if no sign came for too long. A worker may take any time until its first one."""
+        """True if the last sign of life is too old. The first sign has no deadline."""
         return self._last is not None and monotonic() - self._last > HANGS_AFTER
 
     def listen(self) -> None:

@@ -164,7 +164,7 @@ def test_a_data_directory_that_everybody_can_write_is_refused_and_left_as_it_is(
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o777)
     message = refusal(tmp_path, "--port", "0")
-    assert message.startswith(f"The data directory {tmp_path}/data can be written by everybody")
+    assert message.startswith(f"The data directory {tmp_path}/data is writable by every user")
     assert list((tmp_path / "data").iterdir()) == []
 
 

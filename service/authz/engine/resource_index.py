@@ -164,7 +164,7 @@ def by_group(names: Iterable[str]) -> dict[Group, list[str]]:
 
 
 class _Members(NamedTuple):
-    """The names of one group. All of them, and by what they have in the place where most of them differ."""
+    """The names of one group: all of them, and indexed by the segment in which most of them differ."""
 
     place: int
     every: list[Met]

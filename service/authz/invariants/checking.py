@@ -346,7 +346,8 @@ class _Check:
     def _passing(self, each: RequestClass, roles: list[str]) -> Iterator[Roles]:
         """Yield each of ``roles`` that passes, and each two that pass only together.
 
-        By a linted model one held code opens a line, so one role opens a layer, and two roles do for both.
+        In a linted model one held code passes a line. So one role passes a layer, and at most two roles are
+        needed for both layers.
         """
         passing = {role for role in roles if self._decide.passes_request(each, self._held[role])}
         yield from ((role,) for role in sorted(passing))

@@ -76,15 +76,15 @@ class LineAnswers:
         """True if holding a code in any one way opens the line of that code."""
 
     def opens(self, code: str, held: HeldCodes | None) -> bool:
-        """Return True if a line with ``code`` opens to a holder of ``held``; None is not logged in."""
+        """Return True if a caller with ``held`` passes a line with ``code``; None means not logged in."""
         return self._answers[_word(code), None if held is None else kinds_of(code, held)]
 
     def opened(self, code: str, kinds: int) -> bool:
-        """Return True if ``code`` opens to a logged-in caller who holds it in the ways ``kinds``."""
+        """Return True if a caller who holds ``code`` in the ways ``kinds`` passes a line with ``code``."""
         return self._answers[_word(code), kinds]
 
     def ways(self, code: str) -> tuple[int, ...]:
-        """Return the smallest combinations of ``KINDS`` by which ``code`` opens to a logged-in caller."""
+        """Return the smallest combinations of ``KINDS`` that pass a line with ``code``."""
         return self._ways[_word(code)]
 
     def _smallest_ways(self, word: str) -> tuple[int, ...]:

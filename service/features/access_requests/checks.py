@@ -16,7 +16,7 @@ async def emergencies(installation: Installation) -> Finding:
         return ok("all emergencies are closed")
     names = [f"{each.role_code} of {each.user_name} (access request {each.id})" for each in unclosed]
     return warning(
-        f"{len(unclosed)} roles were given in an emergency that is not closed: {few(names)}",
+        f"{len(unclosed)} roles were granted in an emergency that is not closed: {few(names)}",
         "ask an approver of the request to close it: docs/reference/roles-and-menus.md",
         users=dict.fromkeys((each.user_id, each.user_name) for each in unclosed[:_MOST]),
     )

@@ -121,7 +121,7 @@ class Addresses:
     async def undo(self, token: str, address: str) -> None:
         """Restore the former address with a link that was mailed there, and end all sessions of the account.
 
-        The client is at ``address``. If a directory manages the account, only the recovery address is
+        ``address`` is that of the client. If a directory manages the account, only the recovery address is
         restored. Raises ``LinkInvalid`` and ``RateLimited``.
         """
         await self.throttle.from_address(address)

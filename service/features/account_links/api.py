@@ -65,7 +65,7 @@ class FirstPassword(Schema):
 
 
 class ResetRequest(Schema):
-    """Whose password is forgotten."""
+    """The user who forgot the password."""
 
     user_name: UserName
 

@@ -85,7 +85,7 @@ def _rotate_factor_key(settings: Settings, environ: Mapping[str, str]) -> None:
         say("Set on all nodes:", *aligned(rows, indent="  "))
     say(
         "Then restart. The job factor-keys encrypts what is stored with the new key; once `portcullis "
-        "doctor` says so, remove the previous one."
+        "doctor` reports it done, remove the previous key."
     )
 
 
@@ -94,7 +94,7 @@ def _new_factor_key(settings: Settings) -> Rotated:
     is_local = not auth.factor_key and not settings.database.url
     if auth.factor_previous_key or (is_local and local_previous_factor_key(data)):
         raise RotationError(
-            "There is a previous key still: remove it once `portcullis doctor` says that nothing needs it"
+            "A previous key is still set: remove it once `portcullis doctor` reports it unused"
         )
     if is_local:
         path = rotate_local_factor_key(data)

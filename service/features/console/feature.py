@@ -1,4 +1,4 @@
-"""What the console adds."""
+"""The web console as a feature."""
 
 from service.kernel.feature import Feature
 

@@ -24,7 +24,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
       ``code`` is that
     of the line. ``passed`` are the lines of the layers that allowed before.
     - ``decision`` is the id; ``revision`` and ``own_digest`` are those of the policy.
-    - ``required`` are the codes missing for a denied request. ``needed`` tells whether any or all were
+    - ``required`` are the codes missing for a denied request. ``needed`` is whether any or all were
       required.
     - ``codes`` and ``roles`` are those of the caller's token; ``codes`` is None without a session.
     - ``satisfied`` are the authentication demands that the caller satisfied; None for an anonymous caller,

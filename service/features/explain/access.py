@@ -35,7 +35,7 @@ NO_CODES = HeldCodes()
 
 @dataclass(frozen=True, slots=True)
 class PassingRole:
-    """A role that passes alone: ``users`` enabled users have it; with the answers of the layers."""
+    """A role that suffices to pass, its number of enabled users, and the answers of the layers."""
 
     role_code: str
     users: int

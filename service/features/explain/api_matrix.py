@@ -21,7 +21,7 @@ from service.web.requests.routes import Routes
 
 
 class MatrixRole(Schema):
-    """A role that passes alone; `by` are its codes that open a line, none if a login is enough."""
+    """A role that suffices to pass; `by` are its codes that pass a line, empty if a login is enough."""
 
     role_code: RoleCode
     by: Annotated[list[str], Meta(examples=[["system:*"]])]

@@ -110,7 +110,7 @@ class WhoQuery(PageQuery, kw_only=True):
 
 
 class PassingRole(Schema):
-    """A role that passes alone, its number of users, and its deciding lines.
+    """A role that suffices to pass, its number of users, and its deciding lines.
 
     For a request to another service, `endpoint` has no line: only the resource layer decides. `asked` is the
     layer of an object; the other layers are then null.

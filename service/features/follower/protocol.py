@@ -99,10 +99,10 @@ class PolicyPart(Struct, frozen=True, omit_defaults=True):
 
 
 class TokenRules(Struct, frozen=True):
-    """By what tokens are verified; ``keys`` are the public ones (JWK).
+    """Parameters for verifying tokens; ``keys`` are the public keys (JWK).
 
-    ``life`` is the longest in seconds that an access token has which may not have expired: also of those that
-    were issued before the setting was lowered.
+    ``life`` is the maximum lifetime in seconds of access tokens that may still be valid. Tokens from before
+    the setting was lowered count.
     """
 
     algorithm: str

@@ -97,8 +97,8 @@ class RoleRow(NamedTuple):
 class UserRow(NamedTuple):
     """A user; ``banned_until`` in seconds since the epoch: 0 for no ban, infinity for a permanent one.
 
-    ``windows`` are of roles with a start or an expiry: the id of the role, and both in seconds, None for
-    none. ``service_name`` is the user name of a service account.
+    ``windows`` list the roles with a start or an expiry: the role id, start and expiry in seconds or None.
+    ``service_name`` is the user name of a service account.
     """
 
     id: int

@@ -71,7 +71,7 @@ class OperationDetail(OperationEntry, kw_only=True):
 
 
 class ChangesQuery(Schema):
-    """Whose changes to read."""
+    """The objects whose changes are returned."""
 
     ids: Annotated[
         list[Id],

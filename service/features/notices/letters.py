@@ -187,7 +187,7 @@ WORDS: Final[Mapping[str, Words]] = {
         (f"The request {{request}} of {_ACCOUNT} for the role {{role}} is closed: {{state}}.",),
     ),
     "emergency_given": Words(
-        "A role was given in an emergency",
+        "A role was granted in an emergency",
         (
             "{account} got the role {role} at {site} in an emergency, without approval, until {until}.",
             "Review its use, and close the access request {request} with a reason.",

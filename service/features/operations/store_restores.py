@@ -98,9 +98,9 @@ async def raise_versions(connection: Connection, seconds: float) -> None:
 
 
 async def retire_unknown_positions(connection: Connection) -> None:
-    """Have the next ``POSITIONS`` bit positions wait as if they had just been given up.
+    """Retire the next ``POSITIONS`` bit positions, as if their codes had just been deleted.
 
-    Those given after the backup are among them, and other services may still read tokens with them.
+    Positions assigned after the backup are among them, and other services may still read tokens with them.
     """
     await bit_positions.retire(connection, await bit_positions.unused(connection), None, count=POSITIONS)
 

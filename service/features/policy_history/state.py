@@ -168,7 +168,7 @@ def require_whole(types: Mapping[Kind, tuple[type[Any], type[Any]]]) -> None:
     for _, record in types.values():
         for name, field in fields_of(record).items():
             if field.in_state and (record, name) not in shown:
-                raise TypeError(f"{record.__name__}.{name} is not in state files, and does not say so")
+                raise TypeError(f"{record.__name__}.{name} is missing in state files and not marked as such")
 
 
 require_whole(TYPES)

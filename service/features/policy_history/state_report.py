@@ -56,7 +56,7 @@ class ReportedAccess(Schema):
 
 
 class PlanReport(Schema):
-    """What would change, for whom, and why it can't be applied by anybody.
+    """The planned changes, the affected users, and the reasons why nobody can apply the plan.
 
     ``gains`` and ``loses`` are null if no policy can be built from what would be stored. ``keptOut`` are
     users who are disabled or banned, and whom it would concern otherwise.
@@ -71,7 +71,7 @@ class PlanReport(Schema):
 
 
 class AppliedReport(Schema):
-    """What was changed, and the policy revision that has the change."""
+    """The applied changes and the resulting policy revision."""
 
     edits: list[ReportedEdit]
     left: list[ReportedObject]

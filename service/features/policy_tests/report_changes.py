@@ -48,9 +48,9 @@ def _since(changes: Changes) -> Iterator[Block]:
     access = changes.access
     rows = [*_gains_and_losses("loses", access.loses), *_gains_and_losses("gains", access.gains)]
     if rows:
-        yield Table("Who loses and gains what, by the lines", ("Role", "Users", "How", "Requests"), rows)
+        yield Table("Access lost and gained by the changed lines", ("Role", "Users", "How", "Requests"), rows)
     else:
-        yield Paragraph("By the changed lines, no role of today gains or loses anything.")
+        yield Paragraph("The changed lines neither add nor remove access of any current role.")
     if access.callers:
         callers = [
             (Cell(caller.name, code=True), Cell(_caller(caller.loses)), Cell(_caller(caller.gains)))

@@ -96,9 +96,7 @@ def gather(
     ``SchemaError`` and ``Unavailable``; and ValidationFailed if the assignments at ``at`` are unknown.
     """
     if at is not None and not stored:
-        raise PolicyError(
-            "What is asked at an instant is in the database: name one by --data or the settings"
-        )
+        raise PolicyError("--at needs a database: set it by --data or the settings")
     if since is not None and not stored:
         raise PolicyError("Revisions are in the database: name one by --data or the settings")
     past = sources.PastPolicies(configured(settings), seals_of(settings.oplog))

@@ -143,7 +143,7 @@ def _summary(reported: Reported) -> Iterator[Block]:
             ("Stored policy (database)", Cell(published.digest, code=True)),
             ("Published lines", _as_registered(reported.stored.drift)),
         ]
-    yield Table("What this report is about", ("Policy", "Value"), [(Cell(a), b) for a, b in facts])
+    yield Table("Subject of this report", ("Policy", "Value"), [(Cell(a), b) for a, b in facts])
     yield Table("Results", ("Question", "Answer"), [(Cell(name), cell) for name, cell in _results(reported)])
     if not reported.stored:
         yield Paragraph(
@@ -339,7 +339,7 @@ def _tests(reported: Reported) -> Iterator[Block]:
 def _invariants(reported: Reported) -> Iterator[Block]:
     yield Paragraph(
         "These statements are checked in each change of the policy, of roles and of users, before it is "
-        "saved. What is said of holders of codes is checked for every possible caller."
+        "saved. Statements about holders of codes are checked for every possible caller."
     )
     rows = []
     for statement in reported.shipped.invariants.statements:

@@ -40,12 +40,12 @@ async def reviews(installation: Installation) -> Finding:
                 if count := await store.count_undecidable(connection, review.id, ids):
                     stuck.append(f"{name}: {counted(count, 'item')}")
     if not stuck and not late:
-        return ok(f"{counted(len(under_way), 'review')} under way, and somebody may decide about every item")
+        return ok(f"{counted(len(under_way), 'review')} under way, and each item has an eligible reviewer")
     faults = [f"over, but not closed: {few(late)}"] if late else []
-    faults += [f"nobody may decide about them: {few(stuck)}"] if stuck else []
+    faults += [f"no eligible reviewer: {few(stuck)}"] if stuck else []
     return warning(
         "; ".join(faults),
-        "look at the job review-ends; give other people the codes of the review, or edit the roles by hand",
+        "check the job review-ends; grant other people the codes of the review, or edit the roles by hand",
     )
 
 
@@ -58,13 +58,13 @@ async def unused_rights(installation: Installation) -> Finding:
         keys = (await unused_keys(connection, since, page=1, size=1)).total
     if recorded is None or recorded.date() >= since:
         known = "" if recorded is None else f" since {rfc3339(recorded)}"
-        return ok(f"not known yet: uses are recorded{known}, and {DAYS} days are asked about")
+        return ok(f"not known yet: uses are recorded{known}, and this check covers {DAYS} days")
     if not (assignments or keys):
         return ok(f"all users with a role and all API keys were active within {DAYS} days")
     return warning(
         f"{counted(assignments, 'assignment')} of users who have used nothing for {DAYS} days, and "
-        f"{counted(keys, 'API key')} as old that nobody has used",
-        "portcullis policy unused names them and more; take them away",
+        f"{counted(keys, 'API key')} unused for as long",
+        "portcullis policy unused lists them; revoke them",
     )
 
 

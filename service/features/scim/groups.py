@@ -47,7 +47,7 @@ Match = Callable[[Group], None]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScimGroups:
-    """Provisions groups. All raise ``Conflict`` as ``source_of`` does, and what units of rights raise."""
+    """Provisions groups. All methods raise ``Conflict`` as ``source_of`` does, and ``RightsUnits`` errors."""
 
     database: Database
     units: RightsUnits

@@ -254,7 +254,7 @@ class ScimObjects(ScimList):
 
 
 class ScimObject(ScimSchema):
-    """What the service can do, a schema, or a type of resources (RFC 7643 §5 to §7)."""
+    """The service configuration, a schema or a resource type (RFC 7643 §5 to §7)."""
 
     schemas: list[str]
     meta: ScimMeta

@@ -42,7 +42,7 @@ class PathTarget(Struct, frozen=True):
 class _Patched(Resource):
     """A resource that is being patched.
 
-    What adds and removes members of a large group looks at all of them once, not once for each operation.
+    A patch of a large group reads all members once, not once per operation.
     """
 
     def __init__(self, resource: Mapping[str, Any]) -> None:
@@ -264,7 +264,7 @@ def _remove_values(made: _Patched, target: PathTarget, value: Any, deviations: D
     listed = value_of(target.attribute, value, deviations)
     name = target.attribute.name
     if not all(listed):
-        raise ScimFault("invalidValue", f"The values of {name} to remove say nothing")
+        raise ScimFault("invalidValue", f"The values of {name} to remove must not be empty")
     described = [{"value": item["value"]} if "value" in item else item for item in listed]
     gone = _matcher(target.attribute, described)
     made.visit(name)

@@ -83,7 +83,7 @@ async def source_of(connection: Connection, caller: Caller) -> Directory:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScimUsers:
-    """Provisions users. All raise ``Conflict`` as ``source_of`` does, and what units of rights raise."""
+    """Provisions users. All methods raise ``Conflict`` as ``source_of`` does, and ``RightsUnits`` errors."""
 
     database: Database
     units: RightsUnits

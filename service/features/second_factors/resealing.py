@@ -31,5 +31,5 @@ async def seal_anew(database: Database, keys: FactorKeys) -> str:
                     await store.seal_anew(connection, app, sealed)
                     done += 1
         if len(apps) < _AT_ONCE:
-            return f"{done} secrets sealed anew, {lost} that no key opens"
+            return f"{done} secrets sealed with the current key, {lost} with an unknown key"
         last = apps[-1].id

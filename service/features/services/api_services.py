@@ -39,7 +39,7 @@ class SavedService(Service, kw_only=True):
 
 @body_of(services.ServiceValues, left_out="default")
 class ServiceBody(Schema):
-    """How the router of a service reads requests. What it takes for one path must be one resource."""
+    """How the router of a service reads requests. Paths that it treats as equal must be one resource."""
 
 
 @replacement_of(ServiceBody)

@@ -166,11 +166,11 @@ def _stored(settings: Settings) -> list[Finding]:
 
 
 _AS_SHIPPED: Final = {
-    stored_findings.UNREGISTERED: "it ships so: its endpoint line decides it, until you register a resource",
-    stored_findings.OVERLAP: "both ship, and each is a route of its own",
-    stored_findings.OPEN: "it ships so: everybody logged in reads what is their own",
-    stored_findings.BY_WILDCARD: "it ships so: the role admin gives it by system:*",
-    stored_findings.CONTAINS: "it ships so: the role admin may do everything below system",
+    stored_findings.UNREGISTERED: "as shipped: its endpoint line decides until you register a resource",
+    stored_findings.OVERLAP: "both are shipped, and each is a separate route",
+    stored_findings.OPEN: "as shipped: logged-in users read their own data",
+    stored_findings.BY_WILDCARD: "as shipped: the role admin grants it by system:*",
+    stored_findings.CONTAINS: "as shipped: the role admin may do everything below system",
 }
 """The reasons for the intended findings of a new installation; it has no others."""
 

@@ -22,8 +22,8 @@ INCOMPLETE: Final = "The database lacks the tables of this service"
 def out_of_time(within: float) -> str:
     """Return the message for work that exceeds ``within`` seconds while the database answers."""
     return (
-        f"This took longer than the {within:g} s that it may take, and was given up. The database answers: "
-        "make the change in smaller parts, or when less is going on"
+        f"This took longer than the limit of {within:g} s and was cancelled. The database answers: "
+        "make the change in smaller parts, or later, when the load is lower"
     )
 
 

@@ -77,7 +77,7 @@ def like_part(
 ) -> ColumnElement[bool]:
     r"""Return the condition that ``column`` is like ``part``, taken literally, between two patterns.
 
-    ``\`` is the escape character of LIKE. PostgreSQL computes the pattern first: an index serves.
+    ``\`` is the escape character of LIKE. PostgreSQL evaluates the pattern first, so it can use an index.
     """
     for character in ("\\", "%", "_"):
         part = func.replace(part, character, f"\\{character}", type_=Text())

@@ -49,7 +49,7 @@ def upgrade(connection: Connection) -> str:
 
 
 def lacks_functions(stored: str | None) -> bool:
-    """True if a database at ``stored`` has no functions and triggers, which no migration makes."""
+    """Return True if schema version ``stored`` predates functions and triggers: no migration adds them."""
     return stored is None or stored < _WITH_FUNCTIONS
 
 

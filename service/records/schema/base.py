@@ -121,7 +121,7 @@ def _plain(name: str, hint: Any) -> sa.Column[Any]:
     is_array = kind in (list, tuple, Sequence)
     plain = _TYPES.get(get_args(kinds[0])[0] if is_array else kind)
     if len(kinds) != 1 or plain is None:
-        raise TypeError(f"the type of {name} says no column: the table has to")
+        raise TypeError(f"the type of {name} has no column type: declare it in the table")
     return sa.Column(name, ARRAY(plain) if is_array else plain, nullable=nullable)
 
 

@@ -33,7 +33,7 @@ async def test_what_nobody_may_decide_any_more_is_counted_until_it_is_decided(ho
 
     await execute(house, "DELETE FROM sys.user_role WHERE user_id = %s", raven.user_id)
 
-    expected = f"nobody may decide about them: Q4 (review {review['id']}): 1 item"
+    expected = f"no eligible reviewer: Q4 (review {review['id']}): 1 item"
     assert await finding(house) == ("warning", expected)
     mine = {item["userName"]: item for item in await items(house, review)}
     assert (await decide(kestrel, review, mine["raven"], "keep")).status == 200

@@ -210,5 +210,5 @@ async def test_doctor_counts_what_is_unused(house: Inside, two: tuple[Member, Me
     assert (idle.state, idle.message.split(" of ")[0]) == ("warning", "3 assignments")
     store_uses(house.database_url, {two[0].user_id: {"@login": days_ago(0)}})
     assert (await finding()).message == (
-        "2 assignments of users who have used nothing for 90 days, and 0 API keys as old that nobody has used"
+        "2 assignments of users who have used nothing for 90 days, and 0 API keys unused for as long"
     )

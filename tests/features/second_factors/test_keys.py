@@ -30,20 +30,24 @@ async def test_secrets_are_sealed_anew_and_open_with_the_new_key(site: Inside, p
     assert set(before) == {old.current}
     assert (
         await seal_anew(database, new)
-        == f"0 secrets sealed anew, {before[old.current or b'']} that no key opens"
+        == f"0 secrets sealed with the current key, {before[old.current or b'']} with an unknown key"
     )
     assert await counted(database) == before
     count = before[old.current or b""]
-    assert await seal_anew(database, both) == f"{count} secrets sealed anew, 0 that no key opens"
+    assert (
+        await seal_anew(database, both)
+        == f"{count} secrets sealed with the current key, 0 with an unknown key"
+    )
     assert await counted(database) == {new.current: count}
-    assert await seal_anew(database, both) == "0 secrets sealed anew, 0 that no key opens"
+    assert await seal_anew(database, both) == "0 secrets sealed with the current key, 0 with an unknown key"
     refusal = await person.challenged()
     refused = await person.second_step(refusal["challenge"], "totp", code=person.code())
     assert refused.status == 503  # this node has the old key alone, and lets nobody in without
     answer = await person.second_step(refusal["challenge"], "recovery_code", code=person.codes[0])
     assert answer.status == 200
     assert (
-        await seal_anew(database, FactorKeys(KEY, NEW)) == f"{count} secrets sealed anew, 0 that no key opens"
+        await seal_anew(database, FactorKeys(KEY, NEW))
+        == f"{count} secrets sealed with the current key, 0 with an unknown key"
     )
     await database.close()
 
