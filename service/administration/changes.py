@@ -59,7 +59,7 @@ RESOURCES: Final = RecordEdits(
 class Changes:
     """Makes one edit of a record, and publishes the policy that follows if the record has policy lines.
 
-    All raise what the edit and ``UnitsOfWork`` raise; then nothing is saved.
+    All methods raise the errors of the edit and of ``UnitsOfWork``; then nothing is saved.
     """
 
     units: UnitsOfWork

@@ -1,4 +1,4 @@
-"""Refuses what a node of an older version would not see, or would read in another way."""
+"""Refuses data that a node of an older version would ignore or misread."""
 
 from collections.abc import Callable
 from typing import Final
@@ -27,7 +27,7 @@ _WITHOUT: Final[dict[str, tuple[Knows, str]]] = {
 async def require_known(connection: Connection, form: str) -> None:
     """Check that every worker that reports knows ``form``, such as ``ASSURANCE`` or ``WINDOWS``.
 
-    Conflict else: that worker would let pass what the others refuse.
+    Otherwise raises Conflict: an older worker would allow requests that the others refuse.
     """
     knows, kind = _WITHOUT[form]
     for worker in await policy_workers.present(connection):

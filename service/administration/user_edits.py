@@ -1,7 +1,8 @@
 """Creating, editing and deleting users and giving roles, within a transaction.
 
 For changes of one user (``accounts``) as for many in one transaction. Each function needs a
-``DelegationCheck`` of that transaction, whose lock keeps what was looked at true until the commit.
+``DelegationCheck`` of that transaction, whose lock keeps the checked rights unchanged until the
+commit.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping

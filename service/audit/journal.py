@@ -147,7 +147,7 @@ class Journal:
         self._tasks = [asyncio.create_task(coroutine) for coroutine in work]
 
     async def finish(self) -> None:
-        """Enter what was counted, send and write the remaining entries, log the counts, and disconnect.
+        """Add entries for the counters, send and write the remaining entries, log the counts, and disconnect.
 
         Entries that can't be written in time wait in the stream for the next start. If the session store is
         unavailable, the entries of this worker are written to the database directly.
@@ -234,7 +234,7 @@ async def enter_changes(
     begun: float,
     targets: Iterable[str] = (),
 ) -> None:
-    """Write the entry of what a job has done; ``begun`` is a time of ``perf_counter``, in seconds.
+    """Write the entry for the result of a job; ``begun`` is a time of ``perf_counter``, in seconds.
 
     It is about ``targets``, and then about those of the changes.
     """

@@ -48,7 +48,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Counting:
-    """A block, one for all requests, that counts what it refuses: a generator's costs five calls more."""
+    """Context manager that counts refusals, shared by all requests: a generator costs five more calls."""
 
     outcomes: Counter[str]
 
@@ -253,7 +253,7 @@ class Refresh:
             async with self._database.transaction() as connection:
                 await self._notices.tell(connection, user_id, "session_stolen", facts={"device": device})
         except Unavailable:
-            _log.warning("the owner of a session that was ended as stolen could not be told")
+            _log.warning("the owner of a session that was ended as stolen could not be notified")
         return refusal
 
     async def _issue(self, account: Account, rotation: Rotation) -> TokenPair:

@@ -198,7 +198,7 @@ def question_about(method: str, path: str | None, authorization: Sequence[str]) 
 def outcome(decision: Decision, token: str, required: tuple[str, ...] = ()) -> User | Refusal:
     """Return the user whose token or API key the decision was about, or why the request is refused.
 
-    ``required`` is what was asked about, where the answer does not repeat it.
+    ``required`` are the codes of the question, for answers that do not repeat them.
     """
     if decision.allowed:
         return _user(token, decision) or BAD_TOKEN
@@ -214,7 +214,7 @@ def outcome(decision: Decision, token: str, required: tuple[str, ...] = ()) -> U
 def _user(token: str, decision: Decision) -> User | None:
     """Return the user of a token that Portcullis has verified just now: an allowed one always is.
 
-    An API key says nothing of its account: the answer does.
+    For an API key, which names no account, the answer has the account.
     """
     try:
         if decision.subject is None:

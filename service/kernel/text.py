@@ -197,7 +197,7 @@ def name_fault(text: str) -> str | None:
         return "must not hold joiners or selectors"
     key = name_key(text)
     if key.startswith(RESERVED):
-        return f"must not begin with {RESERVED}: the logs name what is no user so"
+        return f"must not begin with {RESERVED}: reserved for log entries without a user"
     if "  " in key:
         return "must not hold two spaces in a row"
     if len({script for letter in key if (script := _script_of_letter(letter)) in _ALIKE}) > 1:

@@ -36,7 +36,7 @@ class Survivor(msgspec.Struct, frozen=True, rename="camel"):
 
     def __str__(self) -> str:
         if self.case is None:
-            return f"{self.kind}: {self.mutant}; nobody with one code is decided differently"
+            return f"{self.kind}: {self.mutant}; no caller with a single code is decided differently"
         text = self.case.rstrip("\n").replace("\n", "\n    ")
         return f"{self.kind}: {self.mutant}; this case would notice it:\n    {text}"
 

@@ -389,9 +389,9 @@ def _asked(
     place: str, number: int, case: Case, callers: Mapping[str, list[str] | str | None], resolver: _Resolver
 ) -> Iterator[Asked]:
     if (case.outcome == "deny") is (case.required is None):
-        raise PolicyError("a denial names what is required, and only a denial does")
+        raise PolicyError("a denied case must have 'required', and an allowed case must not")
     if case.code is not None and (case.line is not None or case.outcome == "deny"):
-        raise PolicyError("what allows is a line or its code, and nothing else is")
+        raise PolicyError("an allowed case names either a line or its code; a denied one names neither")
     for name in [case.caller] if isinstance(case.caller, str) else case.caller:
         if name not in callers:
             raise PolicyError(f"the table has no caller {name!r}")

@@ -1,6 +1,6 @@
 """``sys.user``: credentials, a user's own account, and changes of users and of the roles given to them.
 
-Callers that change users hold ``role_rights.lock``, so that what they have checked stays true until the
+Callers that change users hold ``role_rights.lock``, so that their checks stay valid until the
 commit.
 """
 

@@ -1,6 +1,6 @@
 """``sys.resource``: the routes that administrators have registered.
 
-Callers that change one hold ``policy_revisions.lock``, so that what they have checked stays true until the
+Callers that change one hold ``policy_revisions.lock``, so that their checks stay valid until the
 commit.
 """
 

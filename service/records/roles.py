@@ -1,6 +1,6 @@
 """``sys.role``: named sets of menus and Buttons.
 
-Callers that change one hold ``role_rights.lock``, so that what they have checked stays true until the commit.
+Callers that change one hold ``role_rights.lock``, so that their checks stay valid until the commit.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -106,7 +106,7 @@ class StopOrder:
         self._level: Final = SharedNumbers(1, _RUN)
 
     def give(self, number: int) -> None:
-        """Order what the signal ``number`` asks for: SIGTERM, SIGHUP, or SIGINT."""
+        """Apply the signal ``number``: SIGTERM, SIGHUP, or SIGINT."""
         self._level[0] = _after(self._level[0], number)
 
     @property

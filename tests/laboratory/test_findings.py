@@ -271,7 +271,9 @@ def test_a_demand_beside_a_weaker_one_of_the_same_object_is_a_finding() -> None:
         "endpoint GET /login",
         "endpoint GET /open",
     }
-    assert pointless[0].reason == "the line for @two-factors-within-15m means nothing beside @two-factors"
+    assert (
+        pointless[0].reason == "the line for @two-factors-within-15m has no effect: @two-factors demands less"
+    )
 
 
 @with_each("level", LEVELS)

@@ -69,8 +69,8 @@ def failures_of(path: Path, text: str) -> list[tuple[str, tuple[str, ...]]]:
             "a character that is not allowed",
         ),
         (CALLERS + ALLOWED.replace("/api/role/list\n", "/api//role\n", 1), "an empty, '.' or '..' segment"),
-        (CALLERS + DENIED.replace("    required: []\n", ""), "cases.yaml:3: a denial names what is required"),
-        (CALLERS + ALLOWED + "    required: []\n", "cases.yaml:3: a denial names what is required"),
+        (CALLERS + DENIED.replace("    required: []\n", ""), "cases.yaml:3: a denied case must have"),
+        (CALLERS + ALLOWED + "    required: []\n", "cases.yaml:3: a denied case must have"),
         (
             CALLERS + DENIED.replace("object: GET", "request: GET /a, object: GET"),
             "a question is about an object, a request or a demand, and only one of them",

@@ -34,7 +34,7 @@ def place_of(restore_epoch: str, log: str, day: date, key_id: str) -> str:
 
 
 def stored_checkpoints(kept: Mapping[str, str]) -> list[AnchoredCheckpoint]:
-    """Read what the session store keeps; entries of another form are skipped."""
+    """Read the checkpoints in the session store; entries of another form are skipped."""
     heads = []
     for place, value in kept.items():
         try:

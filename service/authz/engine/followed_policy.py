@@ -11,7 +11,7 @@ _MOST: Final = 100_000  # answers; a service has many resources and users, and f
 
 
 class FollowedPolicy(Policy):
-    """Asks the enforcer once for all objects with the same codes, and callers who hold the same of these.
+    """Caches a decision for all objects with the same codes and all callers with the same relevant codes.
 
     The lint ensures that layer and object are exact keys of the matcher, so only the codes of its lines
     matter of an object. A held code without a wildcard grants itself alone. So only the codes of the lines,

@@ -84,7 +84,7 @@ class Incoming:
         return self._hash.hexdigest()
 
     async def pieces(self) -> Content:
-        """Yield the bytes in pieces. Raises ``too_much``, what the content raises, and Unavailable."""
+        """Yield the bytes in pieces. Raises ``too_much``, errors of the content, and Unavailable."""
         async for piece in self._together():
             self._hash.update(piece)
             yield piece

@@ -285,7 +285,7 @@ class LogReader:
     ) -> LogPage[E]:
         """Return the page after ``cursor``, or without a cursor page ``page`` with the number of entries.
 
-        With ``after``, a cursor to follow the log, what was written since, in the order of writing.
+        With ``after``, a cursor to follow the log, return the entries written since, in that order.
         ValidationFailed for an invalid cursor and for a page that needs a cursor. Raises Unavailable.
         """
         position = None if cursor is None else position_of(cursor, newest_first=newest_first)

@@ -42,9 +42,9 @@ class UseNotes:
 
 
 def _beside(context: RequestContext, caller: Caller) -> Iterator[str]:
-    """Yield the codes of the lines that allowed what was asked after the admission.
+    """Yield the codes of the lines that allowed further questions after the admission.
 
-    Asked again: the policy remembers its decisions.
+    Repeats the questions, which is cheap: the policy caches its decisions.
     """
     yield from context.shown
     held = codes_asked(caller)

@@ -98,7 +98,7 @@ def gather(
     if at is not None and not stored:
         raise PolicyError("--at needs a database: set it by --data or the settings")
     if since is not None and not stored:
-        raise PolicyError("Revisions are in the database: name one by --data or the settings")
+        raise PolicyError("--since needs a database: set it by --data or the settings")
     past = sources.PastPolicies(configured(settings), seals_of(settings.oplog))
     shipped = past.shipped
     results = tested(settings, (), coverage=True, mutate=mutate)

@@ -53,7 +53,7 @@ def _opened(model_text: str) -> dict[str, Callers]:
 
 
 def weakest(callers: Collection[Satisfied]) -> tuple[str, ...]:
-    """Return the strongest word of each caller beside whom none of ``callers`` satisfies less.
+    """Return the strongest word of each caller in ``callers`` for whom no other caller satisfies less.
 
     Any one of these words is enough, and nothing less is.
     """

@@ -45,7 +45,7 @@ class EquivalenceClasses:
         return self._resource.opened(roles) & self._endpoint.opened(roles)
 
     def by_layer(self, roles: Collection[str]) -> tuple[Classes, Classes]:
-        """Return the classes of which the resource layer, and of which the endpoint layer, opens to them."""
+        """Return the classes that ``roles`` pass in the resource layer, and in the endpoint layer."""
         return self._resource.opened(roles), self._endpoint.opened(roles)
 
 

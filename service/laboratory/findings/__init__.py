@@ -1,1 +1,1 @@
-"""Findings of the lint: what a start does not refuse, and what reviewers accept with a reason."""
+"""Findings of the lint: faults that do not prevent a start, which reviewers can accept with a reason."""

@@ -98,7 +98,9 @@ def _pointless(demands: Iterable[Rule]) -> Iterator[Finding]:
         for word in of:
             for weaker in of:
                 if weaker != word and weaker in BY_STRONGEST[word].codes:
-                    yield Finding(POINTLESS, name, f"the line for {word} means nothing beside {weaker}")
+                    yield Finding(
+                        POINTLESS, name, f"the line for {word} has no effect: {weaker} demands less"
+                    )
 
 
 def weaker_demands(own: Shipped, shipped: Iterable[Rule], level: str) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Accepted:
-    """The acceptances of some files; there are no findings about what the features ``off`` would serve."""
+    """The acceptances of some files; the lint has no findings about routes of disabled features (``off``)."""
 
     def __init__(self, files: Iterable[Document[_File]] = (), off: Collection[Feature] = ()) -> None:
         self._off = off

@@ -23,7 +23,7 @@ _PARAMETER: Final = re.compile(r":[^/]+")
 
 @dataclass(frozen=True, slots=True)
 class PlacedMenu:
-    """A Menu that is enabled: its place in the tree, and what a front end makes a route of."""
+    """An enabled Menu: its place in the tree, and the fields of a front-end route."""
 
     id: int
     parent_id: int | None

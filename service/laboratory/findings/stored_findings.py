@@ -269,7 +269,7 @@ class _Holders:
                 )
 
     def _contradictions(self, lines: Sequence[DecidingLines]) -> Classes:
-        """Return the classes of which each layer opens to some user, and both together to none."""
+        """Return the classes that some user passes in each layer, but no user in both."""
         classes = EquivalenceClasses(self._opening, self._roles, lines)
         by_binding = by_endpoint = by_both = 0
         for roles in self._having:
@@ -295,7 +295,7 @@ class _Holders:
             if other not in covering[role]:
                 yield Finding(CONTAINS, f"{role} {other}", f"{role} holds all that {other} holds, and more")
             elif role < other:
-                yield Finding(EQUAL, f"{role} {other}", "the two roles hold the same")
+                yield Finding(EQUAL, f"{role} {other}", "the two roles hold the same codes")
 
     def _covering(self, codes: Iterable[str]) -> set[str]:
         """Return the roles that hold all that a role holds which gives ``codes``."""

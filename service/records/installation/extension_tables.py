@@ -73,7 +73,7 @@ def _migrate(connection: Connection, extension: Extension) -> bool:
     before = _rest(connection, extension)
     command.upgrade(config, "head")
     if _rest(connection, extension) != before:
-        fault = f"a migration of the extension {extension.name} changes what is not in its schema"
+        fault = f"a migration of the extension {extension.name} changes objects outside its schema"
         raise ExtensionError([f"{fault} {extension.schema}"])
     return True
 

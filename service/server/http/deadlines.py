@@ -19,7 +19,7 @@ class Limits(NamedTuple):
 
 
 class Phase(Enum):
-    """The phase of a connection: what it waits for."""
+    """The phase of a connection: the event that it waits for."""
 
     HEAD = 1  # the rest of a head, or a first byte
     BODY = 2

@@ -21,7 +21,7 @@ def _media_types(value: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """What may be uploaded, and how long links to it live."""
+    """Limits of uploads, and the lifetime of links."""
 
     max_bytes: int = setting(
         256 * 1024 * 1024, unit="bytes", check=between(1, _EXBIBYTE), help="The largest file."

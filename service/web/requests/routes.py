@@ -144,7 +144,7 @@ class Routes:
             if not operation.access
         ]
         faults += [
-            f"{operation.object}: it is in no group and is not guarded, so what it declares means nothing"
+            f"{operation.object}: it is in no group and not guarded, so its declared access has no effect"
             for operation in self.outside
             if operation.access
         ]
@@ -208,7 +208,9 @@ class Routes:
         """Return the methods of a route; others are answered 405, unless the route accepts any method."""
         if any(operation.subrequest for operation in operations):
             if list(responders) != ["GET"]:
-                raise RoutesError([f"{template}: what is asked by any method is a GET alone"])
+                raise RoutesError(
+                    [f"{template}: an operation for any method must be the only one, declared as GET"]
+                )
             return _Methods({}, responders["GET"])
         allowed = sorted(responders)
         responders["OPTIONS"] = _preflight(allowed, self._cross_origin)

@@ -97,7 +97,7 @@ def test_markdown_says_the_same(tmp_path: Path) -> None:
 
 
 def test_changes_since_a_revision_need_a_database(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="Revisions are in the database"):
+    with pytest.raises(PolicyError, match="--since needs a database"):
         made(tmp_path, "report.html", "--since", "1")
     assert not (tmp_path / "report.html").exists()
 
