@@ -126,7 +126,7 @@ class Accounts:
         The id is never used again, so its tokens are not valid for a later user with the same name.
         """
         async with self._touching(write, user_id, "delete", match) as (unit, target, user):
-            await BEFORE_ACCOUNT_EDIT.tell(unit.connection, user_id, unit.check.directory)
+            await BEFORE_ACCOUNT_EDIT.emit(unit.connection, user_id, unit.check.directory)
             await user_edits.remove(unit.connection, target)
             name = change_log.user_target(user.user_name)
             unit.changes += field_changes(name, change_log.user_fields(user), {})
@@ -228,7 +228,7 @@ class PasswordReset:
         async def authorize(connection: Connection, *, only_reads: bool = False) -> Target:
             check = await self.delegation.check(connection, caller)
             target = await check.target(connection, user_id, "set-password", only_reads=only_reads)
-            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
+            await BEFORE_ACCOUNT_EDIT.emit(connection, user_id, check.directory)
             if (user := await accounts.standing_of(connection, user_id)) is not None:
                 change_log.concerns(change_log.user_target(user.user_name))
             return target

@@ -69,7 +69,7 @@ class Bans:
             change_log.concerns(change_log.user_target(known.user_name))
             target = await check.target(connection, user_id, "ban")
             until = await bans.ban(connection, target, seconds, reason, by=caller.user_id)
-            await self.notices.tell(connection, user_id, "banned", acted_by(target), {"until": until})
+            await self.notices.notify(connection, user_id, "banned", acted_by(target), {"until": until})
             await self.revocations.mark_first([user_id])
         ended = await self.revocations.settle(target)
         self.log.by_other("ban", user_id, known.user_name)

@@ -338,7 +338,7 @@ class DelegationCheck:
             self._asked.objects[ObjectQuestion(layer, name)] = None
         return decision
 
-    def ask_of(self, layer: str, name: str, held: HeldCodes | Satisfied) -> Decision:
+    def decide_for(self, layer: str, name: str, held: HeldCodes | Satisfied) -> Decision:
         """Return the decision of the same policy about another user, who holds or satisfies ``held``."""
         return self._policy.judge(layer, name, held)
 
@@ -535,7 +535,7 @@ class Delegation:
         check = DelegationCheck(policy, caller, stored, change, key_made_by=maker, ends=ends)
         now, days = from_seconds(self._live.instant()), self._live.takeover_days
         begun = RightsChange(check.acting_ids, policy, now, days, check.watches)
-        await CHANGE_BEGINS.tell(connection, begun)
+        await CHANGE_BEGINS.emit(connection, begun)
         return check
 
     async def of_own_account(self, connection: Connection, caller: Caller) -> DelegationCheck:
@@ -550,7 +550,7 @@ class Delegation:
             raise RefreshRequired
         return DelegationCheck(await self._newest(connection), caller, HeldCodes(held.permissions))
 
-    async def require_still(
+    async def recheck_rights(
         self, database: Database, connection: Connection, caller: Caller, check: DelegationCheck
     ) -> None:
         """Raise RefreshRequired if an urgent act during a bulk edit revoked rights of its caller.

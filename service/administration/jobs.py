@@ -11,7 +11,7 @@ from service.audit.chain.maintenance import Upkeep, retention
 from service.authn.sealing import FactorKeys
 from service.jobs.housekeeping import forget_bans, forget_uses
 from service.jobs.runner import Job, JobRunner
-from service.kernel.feature import insert_behind, on_by, provided
+from service.kernel.feature import insert_after, on_by, provided
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -31,7 +31,7 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
             return "another process maintains the partitions of the logs"
         return "the partitions of the logs are up to date"
 
-    async def seal_all_anew(database: Database) -> str:
+    async def reseal_all(database: Database) -> str:
         keys = FactorKeys.of(settings.auth)
         done = [await reseal(database, keys) for reseal in provided("sealed-secrets").values()]
         links = [await seal(database, keys) for seal in provided("seal-links-anew").values()]
@@ -49,7 +49,7 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
         Job(
             "factor-keys",
             "Re-encrypt secrets of second factors and links in mails after a rotation of `auth.factor_key`",
-            seal_all_anew,
+            reseal_all,
             _HOUR,
         ),
     )
@@ -61,7 +61,7 @@ def _with_features(trunk: Iterable[Job], settings: Settings) -> tuple[Job, ...]:
     listed = [*trunk]
     for feature in on_by(settings.features.off):
         for job in feature.part(feature.jobs)(settings) if feature.jobs else ():
-            insert_behind(listed, job, job.after)
+            insert_after(listed, job, job.after)
     return tuple(listed)
 
 

@@ -27,7 +27,10 @@ class Holding(NamedTuple):
 
     def until(self, end: datetime | None) -> tuple[HeldCodes | None, HeldCodes]:
         """Return the codes that the caller holds now and until ``end``; None asks about now alone."""
-        return (self.by_token, self.by_database if end is None else lasting(self.by_database, self.ends, end))
+        return (
+            self.by_token,
+            self.by_database if end is None else codes_valid_until(self.by_database, self.ends, end),
+        )
 
     def reason(self, policy: Policy, denied: Collection[str], end: datetime | None) -> str:
         """Return the addition to a refusal of a grant until ``end``: the expiry of the caller's right."""
@@ -42,7 +45,7 @@ class Holding(NamedTuple):
         return f"; you hold the missing permissions only until {rfc3339(min(ending))}" if ending else ""
 
 
-def lasting(held: HeldCodes, ends: Mapping[str, datetime], end: datetime) -> HeldCodes:
+def codes_valid_until(held: HeldCodes, ends: Mapping[str, datetime], end: datetime) -> HeldCodes:
     """Return those of the ``held`` codes that go on until ``end``."""
     if not ends:
         return held

@@ -162,10 +162,10 @@ async def update(
     if values.parent_id != before.parent_id:
         known = await _check_place(unit.connection, before, values.parent_id)
     renamed = before.auth_mark not in (None, values.auth_mark)
-    asked = await suspended_rules.roles_giving(unit.connection, before.id) if renamed else {}
+    asked = await suspended_rules.grantable_codes(unit.connection, before.id) if renamed else {}
     saved = await menus.update(unit.connection, before, values, _asking(unit))
     for role_id, reach in asked.items():
-        await suspended_rules.ask_anew(unit, role_id, reach)
+        await suspended_rules.suspend_if_unauthorized(unit, role_id, reach)
     unit.targets.append(change_log.menu_target(saved))
     fields = (change_log.menu_fields(menu, _title(known, menu.parent_id)) for menu in (before, saved))
     unit.changes += field_changes(change_log.menu_target(before), *fields)

@@ -41,7 +41,7 @@ class People:
             edge.holder_id: persons.behind(edge.holder_id) for edge in edges if edge.account_id == user_id
         }
 
-    async def standing_behind(self, connection: Connection, user_id: int, at: datetime) -> set[int]:
+    async def all_holders(self, connection: Connection, user_id: int, at: datetime) -> set[int]:
         """Return the ids of all who stand behind an account."""
         holders = await self.holders(connection, user_id, at)
         return {*holders}.union(*holders.values())

@@ -95,7 +95,7 @@ async def tell_change(unit: UnitOfWork, role_id: int, cause: str, *, lines: bool
         by=unit.caller.user_name,
         log=unit.changes,
     )
-    await ROLE_CHANGES.tell(unit.connection, change)
+    await ROLE_CHANGES.emit(unit.connection, change)
 
 
 async def _require_good(connection: Connection, role: Role, values: RuleValues) -> None:

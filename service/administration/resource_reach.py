@@ -44,7 +44,7 @@ async def require_reach(
 async def losing_to(connection: Connection, router: Service, route: Route, *, but: int = 0) -> list[int]:
     """Return the ids of the resources that lose requests to an enabled one of ``route``, ``but`` left out."""
     method, path = route
-    beside = await resources.paths_beside(connection, router.name, method, path, but=but)
+    beside = await resources.overlapping_paths(connection, router.name, method, path, but=but)
     ids = {comparable(router, other): resource_id for other, resource_id in beside.items()}
     return [ids[lost] for lost in losing(comparable(router, path), ids)]
 

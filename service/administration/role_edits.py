@@ -185,7 +185,7 @@ async def set_menus(
     if saved != before:
         unit.refreshing.update(await role_rights.in_role(unit.connection, role_id))
         unit.changes += _given_changes(target, before, saved)
-        await suspended_rules.ask_anew(unit, role_id, reach)
+        await suspended_rules.suspend_if_unauthorized(unit, role_id, reach)
     return saved
 
 

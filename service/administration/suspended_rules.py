@@ -31,7 +31,7 @@ class Grown:
     beyond: Sequence[str]
 
 
-async def ask_anew(unit: UnitOfWork, role_id: int, before: Collection[str]) -> None:
+async def suspend_if_unauthorized(unit: UnitOfWork, role_id: int, before: Collection[str]) -> None:
     """Suspend the rule of a role if its author may not grant the codes that the role gained.
 
     ``before`` are the codes that the role could give before this edit. Adds a warning to the unit in both
@@ -55,7 +55,7 @@ async def ask_anew(unit: UnitOfWork, role_id: int, before: Collection[str]) -> N
     )
 
 
-async def roles_giving(connection: Connection, menu_id: int) -> dict[int, set[str]]:
+async def grantable_codes(connection: Connection, menu_id: int) -> dict[int, set[str]]:
     """Return the codes that each role with a rule that gives a menu could give, by the id of the role."""
     ids = await request_rules.roles_with_menu(connection, menu_id)
     return {role_id: await role_rights.reach_of_roles(connection, [role_id]) for role_id in ids}

@@ -162,7 +162,7 @@ class RightsUnits:
                 unit = UnitOfWork(write, connection, check)
                 async with watching(connection, check.watches) if watched else nullcontext():
                     yield unit
-            await self._delegation.require_still(self._database, connection, write.caller, check)
+            await self._delegation.recheck_rights(self._database, connection, write.caller, check)
             await self._mark_first(unit)
         await self._finish(unit)
 
@@ -246,7 +246,7 @@ class UnitsOfWork(RightsUnits):
                     yield unit
                 text = cause if isinstance(cause, str) else cause(_named(unit.changes))
                 change.cause = f"{text} by {caller.user_name}"
-            still = partial(self._delegation.require_still, self._database, change.connection)
+            still = partial(self._delegation.recheck_rights, self._database, change.connection)
             change.before_commit(partial(still, caller, check))
             # A change that the new policy forbids must not make users refresh, so this comes last.
             change.before_commit(partial(self._mark_first, unit))

@@ -105,12 +105,12 @@ async def add(unit: UnitOfWork, new: NewUser, password_hash: str | None) -> User
     unit.authorized()
     role_ids = sorted(set(new.role_ids))
     user_id = await accounts.create(unit.connection, password_hash, account, role_ids)
-    if gives_way_in(new.values, password_hash):
+    if creator_can_sign_in(new.values, password_hash):
         await unit.check.take_over(unit.connection, [user_id], "made")
     return await user_list.read(unit.connection, user_id)
 
 
-def gives_way_in(values: AccountValues, password: str | None) -> bool:
+def creator_can_sign_in(values: AccountValues, password: str | None) -> bool:
     """Return whether the creator of an account with ``values`` and ``password`` could act as it.
 
     False while the account has no credentials: a mailed invitation admits only its owner.
@@ -140,7 +140,7 @@ async def edit(
     values = spelt(UserValues, values)
     require_kind(before.kind, values)
     if any(values.get(name, getattr(before, name)) != getattr(before, name) for name in MANAGED):
-        await BEFORE_ACCOUNT_EDIT.tell(connection, before.id, check.directory)
+        await BEFORE_ACCOUNT_EDIT.emit(connection, before.id, check.directory)
     for name, act in _ACTS.items():
         if values.get(name, getattr(before, name)) != getattr(before, name):
             await check.require_act(connection, target, act, name)
@@ -157,13 +157,13 @@ async def edit(
     if (email := values.get("email", before.email)) != before.email:
         # Before the update, which may take away the address that the user has confirmed.
         facts, also = {"email": email}, None if before.recovery_email else before.email
-        await notices.tell(connection, user_id, "address_changed", by, facts, also=also)
+        await notices.notify(connection, user_id, "address_changed", by, facts, also=also)
     await accounts.update(connection, target, values, agreed=email != before.email and target.whom == "self")
     after = await user_list.read(connection, user_id)
     had, has = ({role.role_code for role in user.roles} for user in (before, after))
     if had != has:
         changed = {"givenRoles": sorted(has - had) or None, "takenRoles": sorted(had - has) or None}
-        await notices.tell(connection, user_id, "roles_changed", by, changed)
+        await notices.notify(connection, user_id, "roles_changed", by, changed)
     return Edit(target, before, after)
 
 
@@ -182,7 +182,7 @@ async def _set_roles(
     await check.require_roles(connection, had - requested)
     await check.require_roles(connection, requested - had, until=FOR_GOOD)
     if taken := sorted(had - requested):
-        await BEFORE_ROLES_TAKEN.tell(connection, before.id, taken)
+        await BEFORE_ROLES_TAKEN.emit(connection, before.id, taken)
         await assignments.revoke_roles(connection, target, taken)
     await assignments.give(connection, target, [Given(role_id) for role_id in sorted(requested - had)])
 

@@ -186,7 +186,7 @@ class LoginService:
             if error.limit == SECOND_FACTOR:
                 with suppress(errors.Unavailable):
                     async with self.database.transaction() as connection:
-                        await self.notices.tell(connection, known.user_id, "second_factor_blocked")
+                        await self.notices.notify(connection, known.user_id, "second_factor_blocked")
 
     async def _known(self, error: Exception, user_name: str) -> Credentials | None:
         """Return the account that the attempt was for; None for an unknown one, or if reading costs too much.

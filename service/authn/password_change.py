@@ -159,6 +159,6 @@ class PasswordChange:
             )
             if not saved:
                 raise Conflict("The password was changed in the meantime", rule="changed_meanwhile")
-            await self.notices.tell(connection, target.user_id, "password_changed", acted_by(target))
+            await self.notices.notify(connection, target.user_id, "password_changed", acted_by(target))
             await self.store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
         await self.revocations.end_sessions(target, keep=device, opened_by=opened_by)

@@ -251,7 +251,7 @@ class Refresh:
         refusal = self._entered(RefreshRejected(reason="reused"), str(user_id), account.user_name, device)
         try:
             async with self._database.transaction() as connection:
-                await self._notices.tell(connection, user_id, "session_stolen", facts={"device": device})
+                await self._notices.notify(connection, user_id, "session_stolen", facts={"device": device})
         except Unavailable:
             _log.warning("the owner of a session that was ended as stolen could not be notified")
         return refusal

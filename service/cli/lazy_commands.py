@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from service.installation import check_installation
-from service.kernel.feature import declared, insert_behind
+from service.kernel.feature import declared, insert_after
 
 Run: TypeAlias = Callable[[argparse.Namespace, Mapping[str, str]], int | None]
 Parts: TypeAlias = Mapping[str, tuple[Callable[[argparse.ArgumentParser], None], Run]]
@@ -95,7 +95,7 @@ def families() -> tuple[Family, ...]:
     for feature in declared():
         for added in feature.commands:
             if added.family and added.family not in {family.name for family in listed}:
-                insert_behind(listed, Family(added.family, added.help), added.after)
+                insert_after(listed, Family(added.family, added.help), added.after)
     return tuple(listed)
 
 
@@ -120,7 +120,7 @@ def _insert_brought(listed: list[Command], family: str) -> None:
                 if after and after == family:
                     listed.insert(0, command)
                 else:
-                    insert_behind(listed, command, after)
+                    insert_after(listed, command, after)
                 if after:
                     after = name
 

@@ -192,7 +192,7 @@ class RefreshInCookieMode(Responders, at="/api/auth/refresh"):
         if kept is None:
             raise Unauthenticated
         claims = self._refresh.verify(kept)
-        self._cookies.check_meant(context.request, claims.sub, claims.iat)
+        self._cookies.check_csrf(context.request, claims.sub, claims.iat)
         return claims
 
 

@@ -83,7 +83,7 @@ class ObjectStore:
 
         A local directory is made at the first ping, and opened at later ones.
         """
-        with self._told("ping"), self._timed("ping"):
+        with self._counted("ping"), self._timed("ping"):
             if self.directory is not None:
                 await self._look(self.directory)
                 return
@@ -120,7 +120,7 @@ class ObjectStore:
     @contextmanager
     def _putting(self) -> Iterator[None]:
         try:
-            with self._told("put"):
+            with self._counted("put"):
                 yield
         except Unavailable:
             self._put_failed = monotonic()
@@ -158,7 +158,7 @@ class ObjectStore:
         """
         if start == stop:
             return
-        with self._told("read"):
+        with self._counted("read"):
             try:
                 with self._timed("read"):
                     response, skip = await self._get(key, size, start, stop)
@@ -201,7 +201,7 @@ class ObjectStore:
         """Delete an object; does nothing if it does not exist."""
         import obstore  # noqa: PLC0415 - see above
 
-        with self._told("delete"):
+        with self._counted("delete"):
             try:
                 with self._timed("delete"):
                     await obstore.delete_async(await self._opened(), key)
@@ -213,7 +213,7 @@ class ObjectStore:
         """Yield the keys below ``prefix``, some hundred at a time."""
         import obstore  # noqa: PLC0415 - see above
 
-        with self._told("list"):
+        with self._counted("list"):
             async for chunk in obstore.list(await self._opened(), prefix=prefix, chunk_size=_LISTED):
                 yield [entry["path"] for entry in chunk]
 
@@ -227,7 +227,7 @@ class ObjectStore:
         return await asyncio.to_thread(unfinished_in, self.directory, prefix)
 
     @contextmanager
-    def _told(self, call: str) -> Iterator[None]:
+    def _counted(self, call: str) -> Iterator[None]:
         """Count a call; turn errors of the store into refusals without their text, which may name keys."""
         with traced(f"object store {call}", kind="client"):
             try:

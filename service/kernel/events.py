@@ -42,7 +42,7 @@ class Event(Generic[P]):
             feature.part(feature.listens[self.name]) for feature in declared() if self.name in feature.listens
         )
 
-    async def tell(self, *facts: P.args, **named: P.kwargs) -> None:
+    async def emit(self, *facts: P.args, **named: P.kwargs) -> None:
         """Call the listeners, each after the one before has returned; raises what one of them raises."""
         for listener in self.listeners:
             await listener(*facts, **named)

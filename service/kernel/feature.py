@@ -139,7 +139,7 @@ class Listed(Protocol):
 L = TypeVar("L", bound=Listed)
 
 
-def insert_behind(listed: list[L], added: L, after: str) -> None:
+def insert_after(listed: list[L], added: L, after: str) -> None:
     """Put ``added`` behind the one of ``listed`` with the name ``after``, or at the end if there is none."""
     places = [place for place, before in enumerate(listed, 1) if before.name == after]
     listed.insert(places[0] if places else len(listed), added)

@@ -56,7 +56,7 @@ class Notices(Protocol):
     ``connection`` and ``database`` are those of ``service.records.database.transactions``.
     """
 
-    async def tell(
+    async def notify(
         self,
         connection: Any,
         user_id: int,
@@ -74,7 +74,7 @@ class Notices(Protocol):
         ``also`` is a former address of the account, which gets no link.
         """
 
-    async def tell_each(
+    async def notify_each(
         self,
         connection: Any,
         user_ids: Collection[int],

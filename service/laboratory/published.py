@@ -18,7 +18,7 @@ from service.authz.publishing.adapter import PolicyAdapter
 from service.kernel.assurance import BY_STRONGEST, Satisfied
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.text import counted
-from service.laboratory.table_run import asked_plainly
+from service.laboratory.table_run import casbin_decider
 from service.laboratory.tables import Question
 from service.records.database.transactions import SyncConnection
 
@@ -76,7 +76,7 @@ class PlainCasbin:
         enforcer.enable_auto_save(False)  # the adapter refuses to write
         enforcer.add_policies([list(rule) for rule in policy.own])
         self._lines = len(enforcer.get_policy())
-        self._decide = asked_plainly(enforcer)
+        self._decide = casbin_decider(enforcer)
 
     def compared(self, codes: Mapping[str, tuple[str, ...]]) -> PublishedTest:
         """Compare all answers; ``codes`` has the codes of each role."""

@@ -41,7 +41,7 @@ def plain(model_text: str, rules: Lines) -> Decide:
     model = Model()
     model.load_model_from_text(model_text)
     enforcer = casbin.Enforcer(model, StringAdapter(as_csv(rules)))
-    lines, ask = enforcer.get_policy(), asked_plainly(enforcer)
+    lines, ask = enforcer.get_policy(), casbin_decider(enforcer)
 
     def decide(question: Question) -> tuple[bool, Rule | None]:
         enforcer.model["p"]["p"].policy = [
@@ -52,7 +52,7 @@ def plain(model_text: str, rules: Lines) -> Decide:
     return decide
 
 
-def asked_plainly(enforcer: Any) -> Decide:
+def casbin_decider(enforcer: Any) -> Decide:
     """Return a function that queries ``enforcer``, a ``casbin.Enforcer``, after adding the six functions."""
     for name, function in PREDICATES.items():
         enforcer.add_function(name, function)

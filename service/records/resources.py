@@ -188,7 +188,7 @@ async def matching(
     return await RESOURCE.all(connection, RESOURCE.select.where(condition).order_by(resource.c.id))
 
 
-async def paths_beside(
+async def overlapping_paths(
     connection: AsyncConnection, service: str, method: str, path: str, *, but: int
 ) -> dict[str, int]:
     """Return, by path, the ids of the enabled resources that may match a request that ``path`` matches.

@@ -17,7 +17,7 @@ from tests.support.running import ROOT
 LISTENERS: Final[dict[str, list[str]]] = {
     "account-leaves": ["access_requests.ending:account_leaves"],
     "before-account-edit": ["directories.managed:require_unmanaged"],
-    "before-roles-taken": ["directories.managed:require_not_given"],
+    "before-roles-taken": ["directories.managed:refuse_directory_roles"],
     "change-begins": ["access_requests.appointing:watch"],
     "role-changes": ["access_requests.ending:role_changes"],
 }

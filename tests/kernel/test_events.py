@@ -29,14 +29,14 @@ def declare(monkeypatch: pytest.MonkeyPatch, *names: str) -> Event[[int]]:
 
 async def test_listeners_are_called_in_the_order_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     event: Event[[int]] = declare(monkeypatch, "second", "first")
-    await event.tell(3)
+    await event.emit(3)
     assert HEARD == [("second", 3), ("first", 3)]
 
 
 async def test_what_a_listener_raises_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     event: Event[[int]] = declare(monkeypatch, "one", "refusing", "other")
     with pytest.raises(ValueError, match="here:hear"):
-        await event.tell(3)
+        await event.emit(3)
     assert HEARD == [("one", 3)]
 
 

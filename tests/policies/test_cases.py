@@ -6,7 +6,7 @@ from casbin.model import Model
 from casbin.persist.adapters import StringAdapter
 
 from service.authz.engine.rules import as_csv
-from service.laboratory.table_run import asked_plainly, plain, run_tables
+from service.laboratory.table_run import casbin_decider, plain, run_tables
 from service.laboratory.tables import Table, read_tables
 from service.laboratory.tested import own_tables
 from tests.policies.stock import EXAMPLE_TABLE, POLICIES, SHIPPED
@@ -41,7 +41,7 @@ def test_lines_of_another_layer_and_another_object_change_no_answer_of_a_plain_c
     for table in TABLES:
         model = Model()
         model.load_model_from_text(SHIPPED.model_text)
-        ask_all = asked_plainly(casbin.Enforcer(model, StringAdapter(as_csv(table.rules))))
+        ask_all = casbin_decider(casbin.Enforcer(model, StringAdapter(as_csv(table.rules))))
         ask = plain(SHIPPED.model_text, table.rules)
         for asked in islice(table.asked, 0, None, 50):
             for question in asked.questions:

@@ -135,10 +135,10 @@ class Upkeep:
             for month in await log_months.ended(connection, log, before):
                 lagging = await _lagging(connection, log, month)
                 if lagging and month not in too_old:
-                    _log.warning("a month of a log is held for its export", **_told(log, month, lagging))
+                    _log.warning("a month of a log is held for its export", **_lag_facts(log, month, lagging))
                     continue
                 if lagging:
-                    _log.error("a month was dropped before its export", **_told(log, month, lagging))
+                    _log.error("a month was dropped before its export", **_lag_facts(log, month, lagging))
                 gone = await log_months.drop(connection, log, month)
                 marked = [self._chain.sealed(head) for head in gone]
                 if marked:
@@ -170,7 +170,7 @@ def head_facts(head: Head, restore_epoch: str) -> dict[str, str | int]:
     }
 
 
-def _told(log: Log, month: date, lagging: list[str]) -> dict[str, str]:
+def _lag_facts(log: Log, month: date, lagging: list[str]) -> dict[str, str]:
     return {"log": log, "month": f"{month:%Y-%m}", "destinations": ", ".join(lagging)}
 
 

@@ -16,7 +16,7 @@ from service.authz.engine.rules import (
     Rule,
     code_fault,
     has_codes_of_its_own,
-    is_good_everywhere,
+    is_valid_everywhere,
     object_fault,
 )
 from service.kernel.cooperative_yield import cooperatively, in_parts
@@ -184,7 +184,7 @@ def _require_valid(changes: Changes) -> None:
         if fault:
             faults.append(f"{_WHAT.get(layer, layer)} {name!r}: {fault}")
         elif not checked_before:
-            good.update(code for code in codes if is_good_everywhere(layer, code))
+            good.update(code for code in codes if is_valid_everywhere(layer, code))
     if faults:
         raise PolicyError(*faults)
 

@@ -148,7 +148,7 @@ def code_fault(layer: str, name: str, code: str) -> str | None:
     return _ending_fault(layer, name, code) if UNTIL in code else _GRAMMARS[layer].code_fault(name, code)
 
 
-def is_good_everywhere(layer: str, code: str) -> bool:
+def is_valid_everywhere(layer: str, code: str) -> bool:
     """True if a valid code of an object of ``layer`` is valid for each other object of these layers."""
     return UNTIL not in code and not has_codes_of_its_own(layer)
 
@@ -354,7 +354,7 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
             faults.append(f"{where}: {fault}")
             continue
         good_place = rule[:2]
-        if is_good_everywhere(rule.layer, rule.code):
+        if is_valid_everywhere(rule.layer, rule.code):
             good_codes.add(rule.code)
         yield rule
     if faults:

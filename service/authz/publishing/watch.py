@@ -155,9 +155,9 @@ class PolicyWatch:
         lost, judgement = newest.lost_above(before), newest.judgement
         least = max(newest.revision, lost or 0) + 1
         if judgement.authenticity == "forged":
-            if await self._publish_anew(_forged(newest.revision, judgement.reason), newest.revision, least):
+            if await self._republish(_forged(newest.revision, judgement.reason), newest.revision, least):
                 return
-        elif lost is not None and await self._publish_anew(_LOST, newest.revision, least):
+        elif lost is not None and await self._republish(_LOST, newest.revision, least):
             return
         if not judgement.is_trusted and newest.revision <= self._live.current.revision:
             self._say(f"revision {newest.revision} is not trusted: {judgement.reason}", newest.revision)
@@ -227,10 +227,10 @@ class PolicyWatch:
             untrusted = isinstance(fault, UntrustedRevisionError)
             self._say(str(fault), newest if untrusted else None)
             if isinstance(fault, UntrustedRevisionError) and fault.judgement.authenticity == "forged":
-                await self._publish_anew(_forged(newest, fault.judgement.reason), newest, newest + 1)
+                await self._republish(_forged(newest, fault.judgement.reason), newest, newest + 1)
             # Not at once: other workers may be about to report that they can use it.
             elif newest == refused and not await self._is_used(newest):
-                await self._publish_anew(_UNUSABLE, newest, newest + 1)
+                await self._republish(_UNUSABLE, newest, newest + 1)
         else:
             self._say(None)
 
@@ -240,7 +240,7 @@ class PolicyWatch:
             present = await policy_workers.present(connection)
         return any(other.revision >= newest for other in present if other.worker != self.worker)
 
-    async def _publish_anew(self, why: str, newest: int, least: int) -> bool:
+    async def _republish(self, why: str, newest: int, least: int) -> bool:
         """Publish the stored data, as revision ``least`` or a later one; return whether that was done."""
         if self._mend is None:
             return False

@@ -84,16 +84,16 @@ def new_request(
     )
 
 
-def until_of(request: NewRequest, now: datetime) -> datetime:
+def requested_expiry(request: NewRequest, now: datetime) -> datetime:
     """Return the expiry of the grant; a late approval does not extend it."""
     if request.valid_until is not None:
         return request.valid_until
     return (request.valid_from or now) + timedelta(seconds=request.duration or 0)
 
 
-def given_until(request: NewRequest, until: datetime | None, now: datetime) -> datetime:
+def granted_expiry(request: NewRequest, until: datetime | None, now: datetime) -> datetime:
     """Return the expiry of the grant; the approval's ``until``, if not None, can only shorten it."""
-    end = until_of(request, now)
+    end = requested_expiry(request, now)
     return end if until is None else min(end, until)
 
 
@@ -101,5 +101,5 @@ def require_shorter(request: AccessRequest, until: datetime, now: datetime) -> N
     """Raise ``ValidationFailed`` if an approval until ``until`` would extend the requested period."""
     if until <= max(now, request.valid_from or now):
         raise ValidationFailed(("until", "must be in the future and after the start"))
-    if until > until_of(request, now):
+    if until > requested_expiry(request, now):
         raise ValidationFailed(("until", "An approval can shorten the requested duration, but not extend it"))

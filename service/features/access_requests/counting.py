@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from service.administration.lasting import lasting
+from service.administration.lasting import codes_valid_until
 from service.administration.people import People
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import APPROVE, GRANT
 from service.authz.proof.batch_decider import BatchDecider
 from service.features.access_requests import store_appointees
-from service.features.access_requests.asking import given_until
+from service.features.access_requests.asking import granted_expiry
 from service.features.access_requests.schema import AccessDecision, AccessRequest
 from service.features.access_requests.self_approval import TakingPart
 from service.kernel.codes import HeldCodes
@@ -70,7 +70,7 @@ async def approvals_of(
         ends = {}
         if rights.changes_at is not None:
             ends = await role_rights.ends_of(unit.connection, decision.user_id, now)
-        kept = lasting(held, ends, given_until(request, decision.valid_until, now))
+        kept = codes_valid_until(held, ends, granted_expiry(request, decision.valid_until, now))
         passed = await _passed(unit, request, held, kept)
         if passed:
             ids = [answer.id for answer in passed.values()]
@@ -116,11 +116,11 @@ async def _passed(
     ``kept`` are the codes that the holder keeps until the expiry of the grant.
     """
     answers = {
-        number: unit.check.ask_of(APPROVE, stage_for(request.role_code, number, "others"), held)
+        number: unit.check.decide_for(APPROVE, stage_for(request.role_code, number, "others"), held)
         for number in range(1, len(request.stages) + 1)
     }
     passed = {number: answer for number, answer in answers.items() if answer.allowed}
-    free = unit.check.ask_of(APPROVE, without_grant(request.role_code), held).allowed
+    free = unit.check.decide_for(APPROVE, without_grant(request.role_code), held).allowed
     if passed and (free or await unit.check.grants_roles(unit.connection, [request.role_id], kept)):
         return passed
     return {}

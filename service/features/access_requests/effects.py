@@ -11,7 +11,7 @@ from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.invariants.spans import Held, Span
 from service.authz.invariants.statements import Invariants
 from service.features.access_requests import store
-from service.features.access_requests.asking import until_of
+from service.features.access_requests.asking import requested_expiry
 from service.features.access_requests.schema import AccessRequest
 from service.kernel.codes import HeldCodes
 from service.records import role_holdings, role_rights, roles
@@ -53,7 +53,7 @@ async def effect_of(
         Held(role, Span(None if begin is None or begin <= now else begin, end))
         for role, begin, end in await role_holdings.windows_of(connection, request.user_id, now)
     ]
-    added = Held(request.role_code, Span(request.valid_from, until_of(request, now)))
+    added = Held(request.role_code, Span(request.valid_from, requested_expiry(request, now)))
     before, after = (
         Situation(policy, Holders(given, changing={request.user_name: tuple(roles_of)}, now=now))
         for roles_of in (windows, [*windows, added])

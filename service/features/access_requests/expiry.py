@@ -53,7 +53,7 @@ async def settle_requests(database: Database, settings: Settings, notices: Notic
                     "reason": each.end_reason,
                     "until": each.granted_until,
                 }
-                await notices.tell_each(connection, [each.user_id], ENDED, "administrator", facts)
+                await notices.notify_each(connection, [each.user_id], ENDED, "administrator", facts)
         heard += len(ended)
         if len(ended) < _AT_ONCE:
             break

@@ -21,11 +21,11 @@ from service.errors import Conflict, PermissionDenied
 from service.features.access_requests import store
 from service.features.access_requests.appointing import circle_of
 from service.features.access_requests.asking import (
-    given_until,
+    granted_expiry,
     new_request,
+    requested_expiry,
     require_shorter,
     rule_of,
-    until_of,
 )
 from service.features.access_requests.counting import Approvals, approvals_of, approvers_of
 from service.features.access_requests.effects import Effect, effect_of, permissions_of
@@ -145,7 +145,7 @@ class AccessRequests:
         }
         kind: Final = "access_request_made" if request.state == "pending" else "emergency_given"
         approvers = await approvers_of(unit, self.people, request, self.now())
-        await self.notices.tell_each(unit.connection, approvers, kind, "administrator", facts)
+        await self.notices.notify_each(unit.connection, approvers, kind, "administrator", facts)
 
     async def _make(self, unit: UnitOfWork, given: Mapping[str, Any]) -> AccessRequest:
         rule = await rule_of(unit.connection, given)
@@ -157,12 +157,12 @@ class AccessRequests:
         unit.check.require_demand(REQUEST, name)
         new = new_request(unit.caller, rule, given, decision, self.now())
         role = await roles.read(unit.connection, rule.role_id)
-        until = until_of(new, new.create_time)
+        until = requested_expiry(new, new.create_time)
         require_demands(role, Given(role.id, new.valid_from, until, new.reason), new.create_time)
         unit.authorized()
         permissions = await permissions_of(unit.connection, role.id)
         made = await store.create(unit.connection, new, permissions)
-        unit.changes += _told(made, f"asked by {made.user_name}")
+        unit.changes += _change(made, f"asked by {made.user_name}")
         if rule.emergency:
             await self._give(unit, made, Approvals())
             made = await store.read(unit.connection, made.id, self.now())
@@ -183,7 +183,7 @@ class AccessRequests:
                 )
             _require_pending(request)
             await store.end(unit.connection, request_id, "cancelled", self.now(), by=unit.caller.user_name)
-            unit.changes += _told(request, f"withdrawn by {unit.caller.user_name}")
+            unit.changes += _change(request, f"withdrawn by {unit.caller.user_name}")
         return Saved(None)
 
     async def decide(
@@ -213,7 +213,7 @@ class AccessRequests:
             made = await self._decision(unit, request, known, given, now)
             await store.decide(connection, request_id, made)
             ids = ", ".join(made.decision_ids)
-            unit.changes += _told(request, f"{made.decision} by {made.user_name} ({ids})")
+            unit.changes += _change(request, f"{made.decision} by {made.user_name} ({ids})")
             if made.decision == "deny":
                 await store.end(connection, request_id, "denied", now, by=made.user_name, reason=made.reason)
             else:
@@ -247,7 +247,7 @@ class AccessRequests:
                 raise Conflict(f"{closed.user_name} has already closed it", rule="history")
             await store.decide(connection, request_id, made)
             ids = ", ".join(made.decision_ids)
-            unit.changes += _told(request, f"closed by {made.user_name} ({ids})")
+            unit.changes += _change(request, f"closed by {made.user_name} ({ids})")
         return Saved(request)
 
     async def begin(
@@ -287,7 +287,7 @@ class AccessRequests:
         stages = await TakingPart(self.people, request, decided, now).require_stages(unit, given["decision"])
         until = given.get("valid_until")
         if not unit.check.ask(APPROVE, without_grant(request.role_code), optional=True).allowed:
-            end = given_until(request, until, now) if given["decision"] == "approve" else None
+            end = granted_expiry(request, until, now) if given["decision"] == "approve" else None
             await unit.check.require_roles(unit.connection, [request.role_id], until=end)
         require_reason(given["reason"])
         if until is not None:
@@ -328,7 +328,7 @@ class AccessRequests:
         """
         connection, now = unit.connection, self.now()
         given = approvals.by_user
-        ends = [until_of(request, now), *(each.valid_until for each in given.values())]
+        ends = [requested_expiry(request, now), *(each.valid_until for each in given.values())]
         until = whole_milliseconds(min(end for end in ends if end is not None))
         new = Given(request.role_id, None, until, request.reason, "request")
         target = unit.check.author(request.user_id)
@@ -354,7 +354,7 @@ class AccessRequests:
         await accounts.update(connection, target, {})
         unit.refreshing.add(request.user_id)
         ids = ", ".join(decision_id for each in given.values() for decision_id in each.decision_ids)
-        unit.changes += _told(request, f"approved ({ids or request.asked_decision_id})")
+        unit.changes += _change(request, f"approved ({ids or request.asked_decision_id})")
         unit.changes += values_change(
             change_log.user_target(user.user_name), "roles", (), [request.role_code]
         )
@@ -377,7 +377,7 @@ async def _alert(request: AccessRequest) -> None:
 async def _fail(unit: UnitOfWork, request: AccessRequest, now: datetime, reason: str) -> None:
     """Set a request to failed with a reason, and log it."""
     await store.end(unit.connection, request.id, "failed", now, by=None, reason=reason)
-    unit.changes += _told(request, f"failed: {reason}")
+    unit.changes += _change(request, f"failed: {reason}")
 
 
 def _passed(decision: Decision, why: str) -> Decision:
@@ -399,8 +399,8 @@ async def _may_still_ask(unit: UnitOfWork, request: AccessRequest, now: datetime
     """Return true if the author is neither disabled nor banned and may still request the role."""
     held = await role_rights.of_enabled_user(unit.connection, request.user_id, now)
     name = ask_at_once(request.role_code) if request.emergency else ask(request.role_code)
-    return held is not None and unit.check.ask_of(REQUEST, name, HeldCodes(held.permissions)).allowed
+    return held is not None and unit.check.decide_for(REQUEST, name, HeldCodes(held.permissions)).allowed
 
 
-def _told(request: AccessRequest, what: str) -> Any:
+def _change(request: AccessRequest, what: str) -> Any:
     return of_request(request.id, request.role_code, what)

@@ -133,7 +133,7 @@ class Addresses:
             await accounts.bring_back_address(
                 connection, user.id, spent.email, recovery_only=user.directory is not None
             )
-            await self.notices.tell(connection, user.id, "address_restored", facts={"email": spent.email})
+            await self.notices.notify(connection, user.id, "address_restored", facts={"email": spent.email})
             changes = await _saving(connection, user)
             await self.revocations.end_sessions_first(owner(user.id))
         change_log.saved(changes)
@@ -160,14 +160,14 @@ class Addresses:
             await self._moving(connection, user, user.email, "administrator")
             await accounts.confirm_address(connection, user.id, user.email)
             facts = {"email": user.email}
-            await self.notices.tell(connection, user_id, "address_verified", "administrator", facts)
+            await self.notices.notify(connection, user_id, "address_verified", "administrator", facts)
             changes = await _saving(connection, user)
         change_log.saved(changes)
 
     async def _moving(self, connection: Connection, user: User, email: str, by: ActedBy = "self") -> None:
         """Notify the recovery address that ``email`` replaces it, with a link to undo the change."""
         if user.recovery_email not in (None, email):
-            await self.notices.tell(connection, user.id, "recovery_changed", by, {"email": email})
+            await self.notices.notify(connection, user.id, "recovery_changed", by, {"email": email})
 
 
 def address_changed(settings: Settings, throttle: Throttle) -> AddressChanged:

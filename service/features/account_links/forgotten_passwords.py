@@ -68,7 +68,7 @@ class ForgottenPasswords:
             user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "start-reset")
-            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
+            await BEFORE_ACCOUNT_EDIT.emit(connection, user_id, check.directory)
             self.links.require_mail()
             if user.kind == "service" or user.invited:
                 raise Conflict("The user has no password to reset", rule="has_password")
@@ -78,7 +78,7 @@ class ForgottenPasswords:
                 raise Conflict("The user can only sign in with a provider", rule="has_password")
             if user.email is None or user.recovery_email is None:
                 raise Conflict("The user has no confirmed email address", rule="confirmed_address")
-            await self.notices.tell(connection, user_id, "reset_asked", "administrator")
+            await self.notices.notify(connection, user_id, "reset_asked", "administrator")
             known = (user_id, user.user_name, user.recovery_email)
             return await self.links.mail(connection, _PURPOSE, *known, created_by=check.acting_id)
 
@@ -181,7 +181,7 @@ async def answer_requests(
                 continue
             if await origins.manager_of(connection, known.user_id) is not None:
                 continue
-            await notices.tell(connection, known.user_id, "reset_asked", client_ip=requests[0].client_ip)
+            await notices.notify(connection, known.user_id, "reset_asked", client_ip=requests[0].client_ip)
             await links.mail(connection, _PURPOSE, known.user_id, known.user_name, known.email)
             mailed += 1
 

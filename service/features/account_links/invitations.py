@@ -38,7 +38,7 @@ class Invitations:
             user = await user_list.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "invite")
-            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, check.directory)
+            await BEFORE_ACCOUNT_EDIT.emit(connection, user_id, check.directory)
             if not user.invited:
                 raise Conflict("Only people without a password can be invited", rule="has_password")
             by = {"created_by": check.acting_id}

@@ -83,7 +83,7 @@ class AssignmentEdits:
             begins = _begin(given.get("valid_from"), edited.now)
             _require_text(given.get("reason"))
             new = Given(role.id, begins, _time(given.get("valid_until")), given.get("reason"))
-            await _require_giving(edited, new)
+            await _require_grant(edited, new)
             _require_order(new, given, edited.now)
             require_demands(role, new, edited.now)
             edited.unit.authorized()
@@ -117,7 +117,7 @@ class AssignmentEdits:
             if window or "valid_until" in given:
                 _require_order(new, given, edited.now)
             if window:
-                await _require_giving(edited, new)
+                await _require_grant(edited, new)
                 _require_approved(before, new)
             if window or new.reason != before.reason:
                 require_demands(role, new, _since(before, edited.now), window=window)
@@ -155,7 +155,7 @@ class AssignmentEdits:
         if stored.how is not None:
             raise Conflict("The assignment has ended", rule="history")
         if stored.source == "directory":
-            await BEFORE_ROLES_TAKEN.tell(connection, edited.target.user_id, [stored.role_id])
+            await BEFORE_ROLES_TAKEN.emit(connection, edited.target.user_id, [stored.role_id])
         return stored, await roles.read(connection, stored.role_id)
 
     async def _saved(self, edited: _Edited, assignment_id: int) -> Assignment:
@@ -179,7 +179,7 @@ class AssignmentEdits:
         if after is not None:
             facts |= {"from": after.valid_from, "until": after.valid_until, "reason": after.reason}
         by = acted_by(edited.target)
-        await self.notices.tell(unit.connection, edited.target.user_id, "roles_changed", by, facts)
+        await self.notices.notify(unit.connection, edited.target.user_id, "roles_changed", by, facts)
 
 
 def _time(given: datetime | None) -> datetime | None:
@@ -223,7 +223,7 @@ def _require_approved(before: Assignment, new: Given) -> None:
         raise ValidationFailed(("until", "The end cannot be later than in the approved request"))
 
 
-async def _require_giving(edited: _Edited, new: Given) -> None:
+async def _require_grant(edited: _Edited, new: Given) -> None:
     """Raise PermissionDenied if the caller may not grant the role of ``new`` until its expiry."""
     until = FOR_GOOD if new.valid_until is None else new.valid_until
     await edited.unit.check.require_roles(edited.unit.connection, [new.role_id], until=until)

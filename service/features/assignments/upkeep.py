@@ -26,5 +26,5 @@ async def settle_ends(database: Database, notices: Notices) -> str:
         await schema_revision.settle(connection)
         due = await store_ends.to_tell(connection)
         for ends, facts in due[:_AT_ONCE]:
-            await notices.tell(connection, ends.user_id, "role_ends", "administrator", facts)
+            await notices.notify(connection, ends.user_id, "role_ends", "administrator", facts)
     return f"roles of {users} users have ended, {len(due[:_AT_ONCE])} notices of a coming end sent"

@@ -83,7 +83,7 @@ def lineage_of(
         else:
             gone = (end, head.place)
             lost[gone] = max(lost.get(gone, 0), head.number - kept)
-    notes = [_told(restore_epoch) for restore_epoch in begun[1:]]
+    notes = [_restore_note(restore_epoch) for restore_epoch in begun[1:]]
     for (end, (log, day, _)), count in sorted(lost.items()):
         notes.append(f"{log} {day}: {count} entries were lost by restore {begun[end].number}")
     faults = [
@@ -106,7 +106,7 @@ def _kept(cut: RestoreEpoch, place: Place) -> int:
     return max(numbers, default=0)
 
 
-def _told(restore_epoch: RestoreEpoch) -> str:
+def _restore_note(restore_epoch: RestoreEpoch) -> str:
     begun, of = (
         "" if moment is None else moment.astimezone(UTC).isoformat(timespec="seconds")
         for moment in (restore_epoch.begin_time, restore_epoch.snapshot_time)

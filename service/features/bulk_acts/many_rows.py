@@ -55,7 +55,7 @@ class RowFaults:
             raise errors.RowsRefused(sorted(self._found, key=itemgetter(slice(4))))
 
 
-def once_each(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) -> None:
+def add_duplicate_faults(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) -> None:
     """Add a fault for each row with the key of an earlier row."""
     first: dict[str, int] = {}
     for row, key in keys:

@@ -6,7 +6,7 @@ from typing import Any
 
 from service.administration.changes import Changes
 from service.administration.unit_of_work import Saved, UnitOfWork
-from service.features.bulk_acts.many_rows import BulkDone, RowFaults, once_each
+from service.features.bulk_acts.many_rows import BulkDone, RowFaults, add_duplicate_faults
 from service.kernel.write import Write
 
 
@@ -31,7 +31,7 @@ async def update_all(
 
     async def edit(unit: UnitOfWork) -> BulkDone:
         faults = RowFaults()
-        once_each(faults, "ids", enumerate(map(str, record_ids), 1))
+        add_duplicate_faults(faults, "ids", enumerate(map(str, record_ids), 1))
         changed = 0
         for place, record_id in enumerate(record_ids):
             with suppress(_UnchangedError), faults.of(place + 1, f"ids[{place}]"):

@@ -12,7 +12,7 @@ from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.administration.user_edits import MAX_ROLES
 from service.authn.revocations import Revocations
 from service.errors import NotFound, ValidationFailed
-from service.features.bulk_acts.many_rows import WITHIN, BulkDone, RowFaults, once_each
+from service.features.bulk_acts.many_rows import WITHIN, BulkDone, RowFaults, add_duplicate_faults
 from service.kernel.account_acts import Act
 from service.kernel.identity import Target
 from service.kernel.write import Write
@@ -112,7 +112,7 @@ class BulkActs:
     ) -> Saved[BulkDone]:
         """Apply ``change`` to each user on whom the caller may perform ``acts``, after ``require``."""
         faults = RowFaults()
-        once_each(faults, "ids", enumerate(map(str, user_ids), 1))
+        add_duplicate_faults(faults, "ids", enumerate(map(str, user_ids), 1))
         async with self.units.of_rights(write, within=WITHIN, pace=pace) as unit:
             if require is not None:
                 await require(unit)

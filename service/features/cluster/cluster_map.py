@@ -107,7 +107,7 @@ class ClusterMap:
             await self.look()
         node = next(iter(self.primaries()), None) if slot is None else self._owners[slot]
         if node is None:
-            self.look_soon()
+            self.refresh_soon()
             raise Unavailable("This shard of the session store has no primary")
         return node
 
@@ -121,7 +121,7 @@ class ClusterMap:
     def failed(self, node: Node) -> None:
         """Note that a server does not answer."""
         node.doubted_until = asyncio.get_running_loop().time() + _DOUBTED
-        self.look_soon()
+        self.refresh_soon()
 
     async def ask(self, node: Node, text: bytes, *, asking: bool = False) -> Any:
         """Send a command; return the reply, which may be a ReplyError. Raises ``Unavailable``."""
@@ -150,11 +150,11 @@ class ClusterMap:
                 node = self._named(rest.rpartition(" ")[2], asked)
                 if kind == "MOVED" and slot is not None:
                     self._owners[slot] = node
-                    self.look_soon()
+                    self.refresh_soon()
                 return node, kind == "ASK"
             if kind in ("TRYAGAIN", "READONLY", "LOADING"):
                 if kind != "TRYAGAIN":
-                    self.look_soon()
+                    self.refresh_soon()
                 await asyncio.sleep(_PAUSE)
                 return await self.owner_now(slot), False
         if kind in ("CLUSTERDOWN", "READONLY", "MASTERDOWN", "LOADING"):
@@ -170,7 +170,7 @@ class ClusterMap:
             self._looking.add_done_callback(self._looked)
         await asyncio.shield(self._looking)
 
-    def look_soon(self) -> None:
+    def refresh_soon(self) -> None:
         """Read the slot owners in the background."""
         if self._looking is None and not self._closed:
             self._looking = asyncio.get_running_loop().create_task(self._look())

@@ -100,7 +100,7 @@ class Recovery:
                     initial=accounts.GIVEN,
                 ):
                     raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
-                await self.notices.tell(connection, user_id, "password_changed", "operator")
+                await self.notices.notify(connection, user_id, "password_changed", "operator")
                 if enable:
                     enabled = await accounts.set_status(connection, user_id, "enabled")
                     unbanned = await bans.unban(connection, user_id) or enabled
@@ -129,7 +129,7 @@ class Recovery:
                 raise NotFound("There is no such user")
             await factors.lock(connection, user_id)
             gone = await factors.remove_all(connection, user_id)
-            await self.notices.tell(connection, user_id, "factors_reset", "operator")
+            await self.notices.notify(connection, user_id, "factors_reset", "operator")
             ended = await self.store.close_sessions(str(user_id))
         self._enter("factor_reset", user_id, known.user_name)
         kept_out: KeptOut | None = "banned" if known.banned else None

@@ -19,7 +19,7 @@ from service.features.decisions.questions import (
     Act,
     Subject,
     Subjects,
-    asked_of,
+    action_and_resource,
     question_by,
 )
 from service.kernel.assurance import Satisfied
@@ -170,7 +170,7 @@ class Evaluator:
         is_current = policy is self._policy  # another request may use a newer policy
         question = self._questions.get(key) if is_current else None
         if question is None:
-            question = question_by(policy, asking, *asked_of(act))
+            question = question_by(policy, asking, *action_and_resource(act))
             if is_current and is_short(act):
                 if len(self._questions) >= _MOST_KNOWN:
                     self._questions.clear()

@@ -6,7 +6,7 @@ from service.features.decision_log.decision_log import DecisionLog
 from service.features.decision_log.event_lines import line_of, of_codes, of_request
 from service.features.decisions.evaluator import Answered
 from service.features.decisions.events import answer_parts, subject_part
-from service.features.decisions.questions import Asked, asked_of
+from service.features.decisions.questions import Asked, action_and_resource
 from service.features.permission_use.uses import PermissionUses
 from service.kernel.identity import codes_asked
 from service.web.messages.context import RequestContext
@@ -57,7 +57,7 @@ def note_events(log: DecisionLog, context: RequestContext, answered: Sequence[An
             if keeps(allowed=known.answer.allowed):
                 answer = known.logged
                 if answer is None:
-                    action, resource = asked_of(known.act)
+                    action, resource = action_and_resource(known.act)
                     asked = Asked(about.subject, action, resource)
                     answer = known.logged = answer_parts(
                         context.policy, asked, known.answer, about.satisfied, asking.service

@@ -80,7 +80,7 @@ A plain tuple, because a request has a thousand of them and answers are cached b
 """
 
 
-def asked_of(act: Act) -> tuple[str, Resource]:
+def action_and_resource(act: Act) -> tuple[str, Resource]:
     action, kind, id_, service = act
     return action, Resource(kind, id_, service)
 

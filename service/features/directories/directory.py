@@ -181,7 +181,9 @@ class Directories:
             code: _by_role(await roles.read(connection, ids[code]), source, until, since or now)
             for code in sorted(ids.keys() - denied.keys())
         }
-        given = {code: each for code, each in due_roles.items() if each is not None and _lasts(each, now)}
+        given = {
+            code: each for code, each in due_roles.items() if each is not None and _is_unexpired(each, now)
+        }
         held = await directories.assigned(connection, source, groups, now)
         outcomes: dict[int, Outcome] = {}
         new: dict[str, list[int]] = {}
@@ -219,7 +221,7 @@ class Directories:
         strict: bool,
     ) -> set[int]:
         """Return the users whose roles from other sources exceed the ceiling."""
-        beside = await directories.roles_beside(connection, source, user_ids)
+        beside = await directories.roles_from_other_sources(connection, source, user_ids)
         over: dict[int, Decision] = {}
         for role_id in sorted(set().union(*beside.values())):
             if (
@@ -285,7 +287,7 @@ class Directories:
             return user
         by = unit.caller.user_name
         leaving = Leaving(user_id, "Its author was disabled", self.now(), by, unit.changes)
-        await ACCOUNT_LEAVES.tell(unit.connection, leaving)
+        await ACCOUNT_LEAVES.emit(unit.connection, leaving)
         return await self.accounts.change_status(unit, target, user, "disabled")
 
     async def editing(
@@ -300,7 +302,7 @@ class Directories:
         target = await self._known(unit, source, user_id)
         unit.check.directory = source
         check = unit.check.of_ceiling(stored.ceiling if stored else ())
-        beside = await directories.roles_beside(unit.connection, source, [user_id])
+        beside = await directories.roles_from_other_sources(unit.connection, source, [user_id])
         await check.require_roles(unit.connection, beside.get(user_id, ()), _ABOVE)
         return target, check
 
@@ -371,7 +373,7 @@ class Directories:
                 name = change_log.user_target(names[user_id])
                 unit.changes += values_change(name, "roles", ended, given)
             facts: dict[str, Any] = {"givenRoles": [*given] or None, "takenRoles": [*ended] or None}
-            await self.notices.tell_each(unit.connection, user_ids, "roles_changed", "administrator", facts)
+            await self.notices.notify_each(unit.connection, user_ids, "roles_changed", "administrator", facts)
 
     def _require_name(self, name: str, values: DirectoryValues, before: Directory | None) -> None:
         """Raise ValidationFailed if a provisioning directory would share its name and roles with a provider.
@@ -465,7 +467,7 @@ def _by_role(role: Role, source: str, until: datetime | None, since: datetime) -
     return Given(role.id, None, until, f"By the directory {source}", "directory", source)
 
 
-def _lasts(given: Given, now: datetime) -> bool:
+def _is_unexpired(given: Given, now: datetime) -> bool:
     return given.valid_until is None or given.valid_until > now
 
 
@@ -509,7 +511,7 @@ async def cut_off(
     be stored. Sources with linked accounts need not be stored either. Raises ``NotFound``.
     """
     before = await directories.named(unit.connection, name)
-    if before is None and not known and not await directories.knows_somebody(unit.connection, name):
+    if before is None and not known and not await directories.has_linked_accounts(unit.connection, name):
         raise NotFound("There is no such directory")
     kept = before or DirectoryValues(kind="oidc", client_id=None, mapping={}, ceiling=())
     values = DirectoryValues(

@@ -51,6 +51,6 @@ FEATURE = Feature(
     },
     listens={
         "before-account-edit": "managed:require_unmanaged",
-        "before-roles-taken": "managed:require_not_given",
+        "before-roles-taken": "managed:refuse_directory_roles",
     },
 )

@@ -10,16 +10,16 @@ from service.settings import Settings
 def jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the jobs of directories."""
 
-    async def give_roles_anew(database: Database) -> str:
+    async def update_member_roles(database: Database) -> str:
         from service.features.directories import members  # noqa: PLC0415 - it imports Casbin
 
-        return await members.give_roles_anew(database, settings, notices_of(settings))
+        return await members.update_member_roles(database, settings, notices_of(settings))
 
     return (
         Job(
             "directory-members",
             "Update the roles of directory members after a change of the mapping",
-            give_roles_anew,
+            update_member_roles,
             5.0,
             retry=60.0,
             pending=store.some_wait,

@@ -44,7 +44,7 @@ async def require_unmanaged(connection: Connection, user_id: int, directory: str
         raise managed_by(manager, "The directory {name} manages the account: edit it there")
 
 
-async def require_not_given(connection: Connection, user_id: int, role_ids: Collection[int]) -> None:
+async def refuse_directory_roles(connection: Connection, user_id: int, role_ids: Collection[int]) -> None:
     """Raise ``Conflict`` with the name if a directory granted one of these roles to the user."""
-    if (name := await directories.giving(connection, user_id, role_ids)) is not None:
+    if (name := await directories.granting_directory(connection, user_id, role_ids)) is not None:
         raise managed_by(name, "The directory {name} assigned the role: revoke it there")

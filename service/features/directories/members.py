@@ -38,7 +38,7 @@ _Ends: TypeAlias = tuple[datetime | None, datetime | None]
 _log = structlog.get_logger(__name__)
 
 
-async def give_roles_anew(database: Database, settings: Settings, notices: Notices) -> str:
+async def update_member_roles(database: Database, settings: Settings, notices: Notices) -> str:
     """Grant and end the roles of all waiting members, in portions; return their number as text.
 
     Progress is stored with each step: a stopped run continues, and a changed mapping restarts. The ceiling

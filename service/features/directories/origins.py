@@ -139,7 +139,9 @@ class SignInOrigins:
         if sessions:  # mark before the commit: save nothing during an outage of the session store
             unit.refreshing.add(user_id)
         unit.follow_ups.append(partial(end_sessions_of, self.store, self.log, sessions))
-        await self.notices.tell(connection, user_id, "identity_unlinked", acted_by(target), {"name": source})
+        await self.notices.notify(
+            connection, user_id, "identity_unlinked", acted_by(target), {"name": source}
+        )
 
 
 def _key(origin: Origin) -> _Key:

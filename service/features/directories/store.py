@@ -110,7 +110,7 @@ async def known(connection: Connection, source: str, user_ids: Collection[int]) 
     return set((await connection.execute(rows)).scalars())
 
 
-async def knows_somebody(connection: Connection, source: str) -> bool:
+async def has_linked_accounts(connection: Connection, source: str) -> bool:
     """Return true if accounts are linked to the source, which need not be a stored directory."""
     linked = sa.select(directory_account.c.user_id).where(directory_account.c.source == source)
     return (await connection.execute(linked.limit(1))).one_or_none() is not None
@@ -215,7 +215,9 @@ async def assigned(
     return made
 
 
-async def roles_beside(connection: Connection, source: str, user_ids: Collection[int]) -> dict[int, set[int]]:
+async def roles_from_other_sources(
+    connection: Connection, source: str, user_ids: Collection[int]
+) -> dict[int, set[int]]:
     """Return the present and future roles of users from other sources than this directory, by user."""
     beside = user_role.c.directory.is_distinct_from(source) & among(user_role.c.user_id, user_ids)
     rows = sa.select(user_role.c.user_id, user_role.c.role_id).where(beside, not_ended(instant(None)))
@@ -225,7 +227,7 @@ async def roles_beside(connection: Connection, source: str, user_ids: Collection
     return made
 
 
-async def giving(connection: Connection, user_id: int, role_ids: Collection[int]) -> str | None:
+async def granting_directory(connection: Connection, user_id: int, role_ids: Collection[int]) -> str | None:
     """Return a directory that granted one of these roles to a user; None without one."""
     given = user_role.c.directory.is_not(None) & user_role.c.role_id.in_(role_ids)
     chosen = sa.select(user_role.c.directory).where(user_role.c.user_id == user_id, given)

@@ -65,7 +65,7 @@ async def _tell(database: Database, settings: Settings, notices: Notices, each: 
     async with database.transaction() as connection:
         if not await dormant.quiet(connection, settings.auth.dormant_days, each.user_id):
             return
-        await notices.tell(connection, each.user_id, dormant.KIND, "operator", {"until": until})
+        await notices.notify(connection, each.user_id, dormant.KIND, "operator", {"until": until})
     await _enter(settings, each, "tell a dormant account", perf_counter())
 
 

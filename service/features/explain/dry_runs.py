@@ -247,7 +247,7 @@ def _warnings(before: _Seen, after: _Seen) -> tuple[str, ...]:
     if lost := sorted(could - can):
         warnings.append(f"You would lose permissions that may be needed to undo this: {_named(lost)}")
     old, new = before.standing.policy, after.standing.policy
-    if codes := sorted(code for code in before.caller.codes if _slips_away(new, code, after.caller)):
+    if codes := sorted(code for code in before.caller.codes if _loses_grant(new, code, after.caller)):
         warnings.append(f"You would no longer hold {_named(codes)}, and could no longer grant it")
     routes = list(new.rules.objects(ENDPOINT))
     warnings += [
@@ -257,7 +257,7 @@ def _warnings(before: _Seen, after: _Seen) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _slips_away(policy: Policy, code: str, held: HeldCodes) -> bool:
+def _loses_grant(policy: Policy, code: str, held: HeldCodes) -> bool:
     return bool(policy.rules.codes(GRANT, code)) and not policy.judge(GRANT, code, held).allowed
 
 

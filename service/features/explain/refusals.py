@@ -195,11 +195,11 @@ async def _logged_operation(connection: Connection, decision_id: str, entry: Ope
         user_name=entry.user_name,
         subject=subject,
         request=Request(PORTCULLIS, entry.method, entry.url),
-        asked=_told(entry.response, decision_id),
+        asked=_refused_grant(entry.response, decision_id),
     )
 
 
-def _told(response: str | None, decision_id: str) -> Asked | None:
+def _refused_grant(response: str | None, decision_id: str) -> Asked | None:
     """Return the code of a refused grant, from the answer in the log."""
     kept: Any = None if response is None else msgspec.json.decode(response)
     faults = [kept, *(kept.get("errors") or ())] if isinstance(kept, dict) else []

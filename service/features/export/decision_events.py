@@ -53,7 +53,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
     before = _before(context, resource, decision, beside=not decision.allowed and delegated is not None)
     if decision.allowed and delegated is not None and delegated.revision != decision.revision:
         delegated = None  # decided by a newer policy than the event's
-    details = _told(context.refusal)
+    details = _denial_details(context.refusal)
     stored = None if delegated is None else delegated.stored_codes
     if held is not None and stored == held.codes:
         stored = None
@@ -128,7 +128,7 @@ def _objects(
     return tuple(asked)
 
 
-def _told(refusal: Refusal | None) -> Mapping[str, Any]:
+def _denial_details(refusal: Refusal | None) -> Mapping[str, Any]:
     """Return the details of a refusal about missing codes; empty for other refusals."""
     denial = refusal.denial if isinstance(refusal, RowsRefused) else refusal
     by_policy = isinstance(denial, PermissionDenied | InsufficientAuthentication)

@@ -33,7 +33,7 @@ FEATURE = Feature(
         "notify": "making:notices_of",
         "mail": "making:outbox_of",
         "restored": "store_mail:give_up_restored",
-        "seal-links-anew": "outbox:seal_links_anew",
+        "seal-links-anew": "outbox:reseal_links",
         "sealed-links": "store_mail:count_by_key",
     },
 )

@@ -67,7 +67,7 @@ class MailServer(Closable):
         scheme, host, port = self._mail.server
         context = None
         if scheme != "smtp":  # reading all certificate authorities takes longer than most requests
-            with _told("connection"):
+            with _as_mail_fault("connection"):
                 context = await asyncio.to_thread(ssl.create_default_context, cafile=self._mail.ca_file)
         smtp = SMTP(
             hostname=host,
@@ -88,19 +88,19 @@ class MailServer(Closable):
     async def _begin_session(self, smtp: SMTP, upgrade: ssl.SSLContext | None) -> None:
         """Connect, greet, start TLS with the context ``upgrade``, and log in; a fault names the step."""
         until = asyncio.get_running_loop().time() + ENVELOPE_SHARE * self._mail.timeout
-        with _told("connection"):
+        with _as_mail_fault("connection"):
             async with asyncio.timeout_at(until):
                 await smtp.connect()
-        with _told("EHLO"):
+        with _as_mail_fault("EHLO"):
             async with asyncio.timeout_at(until):
                 if smtp.is_ehlo_or_helo_needed:
                     await smtp.ehlo()
         if upgrade is not None:
-            with _told("STARTTLS"):
+            with _as_mail_fault("STARTTLS"):
                 async with asyncio.timeout_at(until):
                     await smtp.starttls(tls_context=upgrade)
         if self._mail.user:
-            with _told("login"):
+            with _as_mail_fault("login"):
                 async with asyncio.timeout_at(until):
                     await smtp.login(self._mail.user, self._mail.password)
 
@@ -108,7 +108,7 @@ class MailServer(Closable):
         """Connect, and begin a mail from ``mail.from`` without sending it; raises ``MailFault``."""
         await self.connect()
         assert self._smtp is not None  # noqa: S101 - connected
-        with _told("MAIL"):
+        with _as_mail_fault("MAIL"):
             async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):
                 await self._smtp.mail(self._mail.from_)
                 await self._smtp.rset()
@@ -120,16 +120,16 @@ class MailServer(Closable):
         if not recipient.isascii() and not self._smtp.supports_extension("smtputf8"):
             raise MailFault("RCPT: the mail server only accepts ASCII addresses", final=True)
         options = [] if recipient.isascii() else ["SMTPUTF8"]
-        with _told("MAIL"):
+        with _as_mail_fault("MAIL"):
             async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):
                 await self._smtp.mail(self._mail.from_, options=options)
-                with _told("RCPT", of_mail=True):
+                with _as_mail_fault("RCPT", of_mail=True):
                     await self._smtp.rcpt(recipient, encoding="utf-8")
 
     async def finish(self, message: bytes) -> str:
         """Send the content of the begun mail, and return the answer; raises ``MailFault``."""
         assert self._smtp is not None  # noqa: S101 - begun
-        with _told("DATA", of_mail=True):
+        with _as_mail_fault("DATA", of_mail=True):
             async with asyncio.timeout((CONTENT_SHARE + 1) * self._mail.timeout):
                 return (await self._smtp.data(message, timeout=CONTENT_SHARE * self._mail.timeout)).message
 
@@ -158,7 +158,7 @@ def deliverable(address: str) -> str:
 
 
 @contextmanager
-def _told(command: str, *, of_mail: bool = False) -> Iterator[None]:
+def _as_mail_fault(command: str, *, of_mail: bool = False) -> Iterator[None]:
     try:
         yield
     except SMTPResponseException as error:

@@ -65,7 +65,7 @@ class Notices(notify.Notices):
     outbox: Outbox | None = None
     links: Links | None = None
 
-    async def tell(
+    async def notify(
         self,
         connection: Connection,
         user_id: int,
@@ -82,7 +82,7 @@ class Notices(notify.Notices):
         client; the operation log records the actor. ``client_ip`` is for an act outside of its request.
         ``also`` is an earlier address of the account: its mail has no link.
         """
-        if also is not None and await notices.told_within(connection, user_id, kind, _AGAIN):
+        if also is not None and await notices.notified_within(connection, user_id, kind, _AGAIN):
             also = None
         new = _notice(user_id, kind, by, facts, client_ip)
         owner = await notices.add(connection, new)
@@ -93,7 +93,7 @@ class Notices(notify.Notices):
             shown = _shown(new, owner, owner.create_time)
             await self._put(connection, Letter(kind, str(also), user_id, shown))
 
-    async def tell_each(
+    async def notify_each(
         self,
         connection: Connection,
         user_ids: Collection[int],
@@ -141,7 +141,7 @@ class Notices(notify.Notices):
             return
         async with database.transaction() as connection:
             if await notices.know(connection, user_id, digest):
-                await self.tell(connection, user_id, "new_device")
+                await self.notify(connection, user_id, "new_device")
 
 
 def _notice(user_id: int, kind: NoticeKind, by: ActedBy, facts: Facts, client_ip: str | None) -> NewNotice:

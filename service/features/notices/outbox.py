@@ -90,7 +90,7 @@ def about(message_id: str) -> str:
     return f"the link of mail {message_id}"
 
 
-async def seal_links_anew(database: Database, keys: Sealing) -> int:
+async def reseal_links(database: Database, keys: Sealing) -> int:
     """Seal the links of waiting mails with the current key, and return their number.
 
     A link that no key opens stays as it is. Raises ``Unavailable``.
@@ -103,7 +103,7 @@ async def seal_links_anew(database: Database, keys: Sealing) -> int:
             for waiting in mails:
                 with suppress(Unavailable):
                     link = keys.open(waiting.sealed_link or b"", about(waiting.message_id))
-                    await store_mail.seal_anew(
+                    await store_mail.reseal(
                         connection, waiting.id, keys.seal(link, about(waiting.message_id))
                     )
                     done += 1

@@ -205,7 +205,7 @@ async def sealed_with_others(
     return await _WAITING.all(connection, statement.with_for_update(skip_locked=True))
 
 
-async def seal_anew(connection: Connection, mail_id: int, sealed_link: bytes) -> None:
+async def reseal(connection: Connection, mail_id: int, sealed_link: bytes) -> None:
     """Store the link of a mail sealed with another key."""
     await connection.execute(sa.update(mail).where(mail.c.id == mail_id).values(sealed_link=sealed_link))
 

@@ -86,7 +86,7 @@ async def add_each(connection: Connection, new: NewNotice, user_ids: Collection[
     return [Told(*row) for row in await connection.execute(statement)]
 
 
-async def told_within(connection: Connection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:
+async def notified_within(connection: Connection, user_id: int, kind: NoticeKind, ago: timedelta) -> bool:
     """Return whether a user got a notice of ``kind`` within the time ``ago``."""
     since = sa.func.now() - sa.bindparam("ago", ago, sa.Interval())
     earlier = sa.select(notice.c.id).where(notice.c.user_id == user_id, notice.c.kind == kind)

@@ -168,7 +168,7 @@ class ProviderAccounts:
                 user_id = await self._made(unit, provider, identity)
             else:
                 await self._require_owner(unit.connection, known)
-            linked_by = await self.people.standing_behind(unit.connection, user_id, self.directories.now())
+            linked_by = await self.people.all_holders(unit.connection, user_id, self.directories.now())
             if not await directories.add_origin(
                 unit.connection, *place, user_id, managed=False, linked_by=linked_by
             ):
@@ -198,7 +198,7 @@ class ProviderAccounts:
         user = await user_list.read(unit.connection, user_id)
         target = change_log.user_target(user.user_name)
         unit.changes += field_changes(target, {}, {"provider": name})
-        await self.notices.tell(unit.connection, user_id, "identity_linked", "self", {"name": name})
+        await self.notices.notify(unit.connection, user_id, "identity_linked", "self", {"name": name})
 
     async def _made(self, unit: UnitOfWork, provider: Provider, identity: Identity) -> int:
         """Create the account at a first sign-in; raise ``SignInFailed`` if the settings forbid it."""
@@ -244,7 +244,7 @@ class ProviderAccounts:
         people = [
             user_id for user_id, codes in holders if decider.opens(ENDPOINT, _HANDOVER, HeldCodes(codes))
         ]
-        await self.notices.tell_each(
+        await self.notices.notify_each(
             unit.connection, people[:_MOST_TOLD], "name_taken", "administrator", facts
         )
 

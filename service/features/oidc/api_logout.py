@@ -60,12 +60,12 @@ class BackChannelLogout(Endpoint[ProviderLogout], at="/api/auth/oidc/{provider}/
         except ValueError:
             tokens = []
         if len(tokens) != 1:
-            return _told(OAuthError("invalid_request", "Send one logout_token"), 400)
+            return _document(OAuthError("invalid_request", "Send one logout_token"), 400)
         try:
             await self.part.log_out_at(provider, tokens[0])
         except SignInFailed:
-            return _told(OAuthError("invalid_request", "The logout token was not accepted"), 400)
-        return _told(LoggedOut(), 200)
+            return _document(OAuthError("invalid_request", "The logout token was not accepted"), 400)
+        return _document(LoggedOut(), 200)
 
 
 class LogoutAtProvider(Responders, at="/api/auth/oidc/logout"):
@@ -88,5 +88,5 @@ class LogoutAtProvider(Responders, at="/api/auth/oidc/logout"):
 _Status = Literal[200, 400]
 
 
-def _told(answer: ProtocolSchema, status: _Status) -> Document:
+def _document(answer: ProtocolSchema, status: _Status) -> Document:
     return Document(msgspec.json.encode(answer), "application/json", status)

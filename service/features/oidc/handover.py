@@ -55,13 +55,13 @@ class Handover:
                 subject,
                 target.user_id,
                 managed=False,
-                linked_by=await self.people.standing_behind(unit.connection, user_id, self.now()),
+                linked_by=await self.people.all_holders(unit.connection, user_id, self.now()),
             ):
                 raise Conflict(
                     ("This subject is already linked to another account"), rule="unique", field="subject"
                 )
             unit.changes += field_changes(logged, {}, {"provider": name, "subject": subject})
             facts = {"name": name}
-            await self.notices.tell(
+            await self.notices.notify(
                 unit.connection, target.user_id, "identity_linked", "administrator", facts
             )

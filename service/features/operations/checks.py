@@ -13,7 +13,7 @@ from service.features.operations.diagnosis import (
     upkeep_checks,
     user_checks,
 )
-from service.kernel.feature import insert_behind, on_by
+from service.kernel.feature import insert_after, on_by
 from service.operator.findings import Check
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -79,5 +79,5 @@ def checks_for(off: Collection[str] = ()) -> tuple[Check, ...]:
     ordered = [*CHECKS]
     for feature in on_by(off):
         for check in feature.part(feature.checks) if feature.checks else ():
-            insert_behind(ordered, check, check.after)
+            insert_after(ordered, check, check.after)
     return tuple(ordered)

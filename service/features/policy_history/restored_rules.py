@@ -47,12 +47,12 @@ async def plan_rules(
             obstacles.append((ask(code), "the limits of its request rule are not stored"))
         else:
             now = await request_rules.of_role(connection, role.id)
-            before, after = _told(now), _told(values)
+            before, after = _as_reported(now), _as_reported(values)
             changes = changed(**{name: (before.get(name), value) for name, value in after.items()})
             steps.append(Step("role", "rule", ("role", code), role.id, values, changes))
     return obstacles
 
 
-def _told(rule: RuleValues | None) -> dict[str, Any]:
+def _as_reported(rule: RuleValues | None) -> dict[str, Any]:
     """Return a rule as edits report it: numbers as text."""
     return {name: str(value) if type(value) is int else value for name, value in shown(rule).items()}

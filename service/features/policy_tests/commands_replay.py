@@ -46,11 +46,11 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
         answer, source = review(options, environ, (options.against,), ask, roles=False)
     if answer.unreadable and not answer.events:
         raise ValidationFailed(("LOG", "it contains no event of a decision log"))
-    show(options, answer, lambda: _told(answer), source=source)
+    show(options, answer, lambda: _report_lines(answer), source=source)
     return DIFFERENT if answer.differing else 0
 
 
-def _told(answer: Replayed) -> Iterator[str]:
+def _report_lines(answer: Replayed) -> Iterator[str]:
     yield f"{answer.differing} of {counted(answer.events, 'decision')} would come out differently."
     for was, groups in groupby(answer.groups, key=lambda group: group.was):
         yield _SAYS[was]

@@ -207,7 +207,7 @@ def _ground(subject: Subject, uses: RoleUses, last: date | None, since: date) ->
     if not subject.user_enabled:
         return "user_disabled"
     begun = max(filter(None, (subject.given_time, subject.valid_from)), default=None)
-    return uses.tells(subject.role_id, begun, last, since)
+    return uses.use_since(subject.role_id, begun, last, since)
 
 
 _PROPOSALS: Final[Mapping[str, Literal["keep", "revoke"] | None]] = {

@@ -131,7 +131,7 @@ class Reviews:
                 create_time=now,
             )
             made = await reviews.create(unit.connection, new, drawn.items)
-            unit.changes += _told(made.id, f"begun about {len(drawn.items)} assignments")
+            unit.changes += _change(made.id, f"begun about {len(drawn.items)} assignments")
             await unit.made(made)
         findings = sum(item.finding is not None for item in drawn.items)
         progress = Progress(len(drawn.items), 0, 0, findings)
@@ -228,7 +228,7 @@ class Reviews:
         await reviews.change_items(unit.connection, changed)
         for item in decided:
             ids = ", ".join(item.decision_ids or ())
-            unit.changes += _told(review.id, f"item {item.id}: {item.decision} ({ids})")
+            unit.changes += _change(review.id, f"item {item.id}: {item.decision} ({ids})")
         if review.apply != "at_once":
             return [*decided]
         entry = decided[0].decision_entry
@@ -270,7 +270,7 @@ class Reviews:
             if review.state != "open":
                 raise Conflict(f"The review is {review.state}", rule="history")
             await reviews.begin_closing(unit.connection, review_id, self.now(), by=unit.caller.user_name)
-            unit.changes += _told(review_id, f"closed by {unit.caller.user_name} ({decision.id})")
+            unit.changes += _change(review_id, f"closed by {unit.caller.user_name} ({decision.id})")
         if write.dry_run is None:
             await self.closing.run(review_id, within=_CLOSE_WITHIN)
         return Saved(review)
@@ -310,5 +310,5 @@ def _require_until(verdict: str, until: datetime | None, item: Item, review: Rev
         raise ValidationFailed(("until", fault))
 
 
-def _told(review_id: int, what: str) -> Any:
+def _change(review_id: int, what: str) -> Any:
     return values_change(revoking.target(review_id), "review", (), [what])

@@ -68,7 +68,7 @@ async def settle(
         twin = None
         if outcome == "shortened" and window is not None:
             reason, end, twin = await _shorten(connection, item, window, at, by=by, batch=batch)
-        settled.items[item.id] = _became(outcome, reason, at, entry)
+        settled.items[item.id] = _result_values(outcome, reason, at, entry)
         if outcome not in ("revoked", "shortened"):
             continue
         settled.users.add(item.user_id)
@@ -87,7 +87,7 @@ async def settle(
         for user_id, roles in by_user.items():
             alike.setdefault(tuple(sorted({*roles})), []).append(user_id)
         for same, user_ids in alike.items():
-            await notices.tell_each(connection, user_ids, "roles_changed", "administrator", {fact: [*same]})
+            await notices.notify_each(connection, user_ids, "roles_changed", "administrator", {fact: [*same]})
     await reviews.change_items(connection, settled.items)
     return settled
 
@@ -164,10 +164,10 @@ def _end_twin(
 async def require_possible(connection: Connection, item: Item) -> None:
     """Raise ``Conflict`` that names the directory if the decision ends an assignment that one gives."""
     if item.source == "directory" and item.decision != "keep":
-        await BEFORE_ROLES_TAKEN.tell(connection, item.user_id, [item.role_id])
+        await BEFORE_ROLES_TAKEN.emit(connection, item.user_id, [item.role_id])
 
 
-def _became(outcome: Outcome, reason: str | None, at: datetime, entry: str | None) -> dict[str, Any]:
+def _result_values(outcome: Outcome, reason: str | None, at: datetime, entry: str | None) -> dict[str, Any]:
     return {
         "outcome": outcome,
         "outcome_reason": reason,
@@ -179,7 +179,7 @@ def _became(outcome: Outcome, reason: str | None, at: datetime, entry: str | Non
 async def refuse(connection: Connection, item: Item, reason: str, at: datetime, entry: str | None) -> None:
     """Store the outcome ``refused`` with its reason; ``kept`` if the decision was to keep."""
     outcome: Outcome = "kept" if item.decision == "keep" else "refused"
-    await reviews.change_items(connection, {item.id: _became(outcome, reason, at, entry)})
+    await reviews.change_items(connection, {item.id: _result_values(outcome, reason, at, entry)})
 
 
 def with_decision(item: Item, values: Mapping[str, Any]) -> Item:

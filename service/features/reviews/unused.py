@@ -335,7 +335,7 @@ class RoleUses:
         roles = [role for role, begun in self.begun.items() if observed and _is_before(begun, since)]
         return Unneeded(since, roles, self.covered)
 
-    def tells(
+    def use_since(
         self, role_id: int, begun: datetime | None, last: date | None, since: date
     ) -> Literal["used", "unused", "new", "use_not_recorded"]:
         """Return the use since a day of an assignment that was last needed on ``last``.
@@ -361,13 +361,13 @@ async def read_role_uses(connection: Connection) -> RoleUses:
 
 def _covered(given: Sequence[GivenCode], needed: Iterable[str]) -> dict[int, set[str]]:
     """Return the ``needed`` codes that each role gives, by its id."""
-    roles_giving: defaultdict[str, set[int]] = defaultdict(set)
+    roles_with_code: defaultdict[str, set[int]] = defaultdict(set)
     for each in given:
-        roles_giving[each.code].add(each.role_id)
-    granting = Granting(roles_giving)
+        roles_with_code[each.code].add(each.role_id)
+    granting = Granting(roles_with_code)
     covered: dict[int, set[str]] = {each.role_id: set() for each in given}
     for code in needed:
-        for role in set[int]().union(*(roles_giving[held] for held in granting.of(code))):
+        for role in set[int]().union(*(roles_with_code[held] for held in granting.of(code))):
             covered[role].add(code)
     return covered
 

@@ -46,12 +46,12 @@ class Adoptions:
             user = await user_list.read(connection, target.user_id)
             logged = change_log.user_target(user.user_name)
             change_log.concerns(logged)
-            await BEFORE_ACCOUNT_EDIT.tell(connection, user_id, unit.check.directory)
-            held = (await directories.roles_beside(connection, name, [user_id])).get(user_id, ())
+            await BEFORE_ACCOUNT_EDIT.emit(connection, user_id, unit.check.directory)
+            held = (await directories.roles_from_other_sources(connection, name, [user_id])).get(user_id, ())
             if beyond := await unit.check.beyond(connection, stored.ceiling, held):
                 why = f"The user holds more than the ceiling of {name} allows"
                 raise Conflict(why, rule="directory", directory=name, required=beyond)
             await directories.add_origin(connection, name, "", str(user_id), user_id, managed=True)
             await scim.put_user(connection, name, user_id, Known())
             unit.changes += field_changes(logged, {}, {"directory": name})
-            await self.notices.tell(connection, user_id, "identity_linked", "administrator", {"name": name})
+            await self.notices.notify(connection, user_id, "identity_linked", "administrator", {"name": name})

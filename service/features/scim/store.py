@@ -147,7 +147,7 @@ async def one_user(
     return await mapper.one_or_none(connection, mapper.select.select_from(_USERS).where(known))
 
 
-async def own_user(source: Source, client_id: int, user_id: int) -> ProvisionedUser | None:
+async def user_of_client(source: Source, client_id: int, user_id: int) -> ProvisionedUser | None:
     """Return a user of a client's directory, None if it is cut off; uses a single statement."""
     return await _OWN_USER.one_or_none(source, client_id=client_id, user_id=user_id)
 
@@ -168,7 +168,7 @@ async def forget_user(connection: Connection, user_id: int) -> None:
     await _raise_versions(connection, groups)
 
 
-async def gone_user(connection: Connection, directory: str, user_name: str) -> int | None:
+async def deleted_user(connection: Connection, directory: str, user_name: str) -> int | None:
     """Return the id of the user with that name whom the directory has deleted, or None."""
     known = (scim_user.c.directory == directory) & scim_user.c.gone
     named = sa.select(user.c.id).select_from(_USERS)

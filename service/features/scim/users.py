@@ -99,7 +99,7 @@ class ScimUsers:
         async with self.units.of_rights(write) as unit:
             source = await source_of(unit.connection, write.caller)
             unit.check.directory = source.name
-            before = await scim.gone_user(unit.connection, source.name, sent.user_name)
+            before = await scim.deleted_user(unit.connection, source.name, sent.user_name)
             if before is not None:
                 await self._edit(unit, source, before, sent, None)
                 return await _read(unit.connection, source, before)
@@ -117,7 +117,7 @@ class ScimUsers:
         Raises ``NotFound`` and ``ValidationFailed``. Raises ``PermissionDenied`` for a user above the ceiling
         unless the change disables the user, and ``Conflict``, also if no administrator would remain.
         """
-        before = await scim.own_user(self.database, write.caller.user_id, user_id)
+        before = await scim.user_of_client(self.database, write.caller.user_id, user_id)
         if before is not None:
             change_log.concerns(change_log.user_target(before.user_name))
             match(before)

@@ -132,7 +132,7 @@ class FactorCheck:
         async with self.database.transaction() as connection:
             used = await store.use_recovery_code(connection, user_id, digest)
             if used is not None:
-                await self.notices.tell(connection, user_id, "recovery_code_used")
+                await self.notices.notify(connection, user_id, "recovery_code_used")
         return used
 
 

@@ -47,7 +47,7 @@ class FactorReset:
             await factors.lock(connection, user_id)
             async with self.delegation.keeping_an_administrator(connection):
                 gone = await factors.remove_all(connection, target.user_id)
-            await self.notices.tell(connection, user_id, "factors_reset", acted_by(target))
+            await self.notices.notify(connection, user_id, "factors_reset", acted_by(target))
             changes = field_changes(
                 change_log.user_target(user.user_name),
                 {"secondFactors": frozenset(f"{factor.kind}: {factor.factor_name}" for factor in gone)},

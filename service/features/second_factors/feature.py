@@ -19,7 +19,7 @@ FEATURE = Feature(
     checks="checks:CHECKS",
     provides={
         "second-factors": "parts:CheckedFactors",
-        "sealed-secrets": "resealing:seal_anew",
+        "sealed-secrets": "resealing:reseal",
         "console-facts": "parts:facts",
     },
 )

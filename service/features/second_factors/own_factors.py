@@ -220,7 +220,7 @@ class OwnFactors:
         factor: Factor,
     ) -> None:
         facts = {"factor": factor.kind, "name": factor.factor_name}
-        await self.notices.tell(connection, caller.user_id, kind, facts=facts)
+        await self.notices.notify(connection, caller.user_id, kind, facts=facts)
         is_gone, fields = kind == "factor_removed", _fields(factor)
         change_log.saving(field_changes(_target(factor), *((fields, {}) if is_gone else ({}, fields))))
 

@@ -9,7 +9,7 @@ from service.records.database.transactions import Database
 _AT_ONCE = 500  # secrets of one transaction
 
 
-async def seal_anew(database: Database, keys: FactorKeys) -> str:
+async def reseal(database: Database, keys: FactorKeys) -> str:
     """Seal secrets of other keys with the current key, and return their number as text.
 
     A secret that none of the keys opens stays as it is. Raises ``Unavailable`` for the database.
@@ -28,7 +28,7 @@ async def seal_anew(database: Database, keys: FactorKeys) -> str:
                     lost += 1
                 else:
                     sealed = keys.seal(secret, about(app.user_id))
-                    await store.seal_anew(connection, app, sealed)
+                    await store.reseal(connection, app, sealed)
                     done += 1
         if len(apps) < _AT_ONCE:
             return f"{done} secrets sealed with the current key, {lost} with an unknown key"

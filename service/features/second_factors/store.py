@@ -234,7 +234,7 @@ async def count_by_key(connection: Connection, id_bytes: int) -> dict[bytes, int
     return {bytes(sealed_by): count for sealed_by, count in await connection.execute(counted)}
 
 
-async def seal_anew(connection: Connection, app: App, sealed_secret: bytes) -> None:
+async def reseal(connection: Connection, app: App, sealed_secret: bytes) -> None:
     """Store the secret of an app sealed with another key."""
     statement = sa.update(user_factor).where(user_factor.c.id == app.id)
     await connection.execute(statement.values(sealed_secret=sealed_secret))

@@ -83,9 +83,9 @@ class ApiKeys:
                 created_by=caller.user_id,
             )
             facts = {"name": name, "account": user.user_name}
-            await self.notices.tell(connection, user_id, "api_key_made", acted_by(target), facts)
+            await self.notices.notify(connection, user_id, "api_key_made", acted_by(target), facts)
             # Notify the creator too: a session thief could stay by creating a key.
-            await self.notices.tell(connection, caller.user_id, "api_key_made", facts=facts)
+            await self.notices.notify(connection, caller.user_id, "api_key_made", facts=facts)
             changes = field_changes(_key_target(stored), {}, _fields(stored))
             change_log.saving(changes)
         change_log.saved(changes)

@@ -124,12 +124,12 @@ class Introspect(Endpoint[Introspection], at="/oauth/introspect"):
         """
         assert context.policy is not None  # noqa: S101 - the guard has decided by it
         known = context.policy.permission_map
-        only_of = _told_of(context)
+        only_of = _introspectable_service(context)
         answer = await self.part.answer(*await _form(context), known, only_of=only_of)
         return _document(context, answer)
 
 
-def _told_of(context: RequestContext) -> str | None:
+def _introspectable_service(context: RequestContext) -> str | None:
     """Return the service whose codes the caller may introspect, None for all; PermissionDenied for none."""
     service = context.user.service
     whole: Where = "any-service" if service is None else "other-service"

@@ -8,7 +8,7 @@ from service.administration.change_log import check_record, check_values
 from service.administration.lasting import FOR_GOOD
 from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
 from service.errors import ValidationFailed
-from service.features.bulk_acts.many_rows import RowFaults, once_each
+from service.features.bulk_acts.many_rows import RowFaults, add_duplicate_faults
 from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.identity import Caller
 from service.kernel.origin import field_changes
@@ -37,7 +37,7 @@ class RoleImport(TableImport[None, set[int]]):
 
     async def _prepare(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> None:  # noqa: ARG002 - nothing to spare
         faults = RowFaults()
-        once_each(faults, "roleCode", ((table_row.row, table_row.name) for table_row in rows))
+        add_duplicate_faults(faults, "roleCode", ((table_row.row, table_row.name) for table_row in rows))
         faults.require_none()
 
     async def _save(self, work: Work, rows: Sequence[TableRow], _prepared: None) -> set[int]:

@@ -113,7 +113,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
                         changed = await self._save(work, rows, prepared)
                     work.faults.require_none()
                     work.done.sort(key=attrgetter("row"))
-                await self.delegation.require_still(self.database, connection, caller, work.check)
+                await self.delegation.recheck_rights(self.database, connection, caller, work.check)
                 _undo_if(dry_run=dry_run)
                 change_log.saving(work.changes)
                 affected = await self._affected(connection, changed)

@@ -17,7 +17,7 @@ from service.administration.user_edits import AccountValues, AddressChanged, Edi
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.errors import Conflict, PermissionDenied
-from service.features.bulk_acts.many_rows import RowFaults, once_each
+from service.features.bulk_acts.many_rows import RowFaults, add_duplicate_faults
 from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.cooperative_yield import CooperativeYield, cooperatively
 from service.kernel.identity import Caller
@@ -124,7 +124,7 @@ async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) ->
     made = [
         written[user.key]
         for user in users
-        if user.key in written and account_edits.gives_way_in(user.values, user.given.password)
+        if user.key in written and account_edits.creator_can_sign_in(user.values, user.given.password)
     ]
     await work.check.take_over(work.connection, made, "made")
     for user in users:
@@ -200,7 +200,9 @@ def wanted_by(
 
     ``bound_to`` is the service that the caller is bound to, None for none. Not for the event loop.
     """
-    once_each(faults, "userName", ((table_row.row, name_key(table_row.name)) for table_row in rows))
+    add_duplicate_faults(
+        faults, "userName", ((table_row.row, name_key(table_row.name)) for table_row in rows)
+    )
     users = []
     for table_row in cooperatively(rows):
         before = known.users.get(name_key(table_row.name))

@@ -64,7 +64,7 @@ class Owners:
             await check.target(connection, user_id, "confirm-owner")
             near = {*check.acting_ids}
             for acting_id in check.acting_ids:
-                near |= await self.people.standing_behind(connection, acting_id, self.now())
+                near |= await self.people.all_holders(connection, acting_id, self.now())
             holders = await self.people.holders(connection, user_id, self.now())
             ended, denials = [], []
             for holder_id in sorted(holders):

@@ -122,7 +122,7 @@ class _Comparison:
             self._compare([role], [role], 0)
         for had, has, number in _moves(self._before.users, self._after.users):
             if had is None:
-                self._come(has or ())
+                self._record_admitted(has or ())
             elif has is None:
                 self._gone(had)
             else:
@@ -145,7 +145,7 @@ class _Comparison:
         self._note(self._gains, self._can, has, can & ~could, number)
         self._note(self._loses, self._could, had, could & ~can, number)
 
-    def _come(self, has: Sequence[str]) -> None:
+    def _record_admitted(self, has: Sequence[str]) -> None:
         """Record the gains of a user with the roles ``has`` who could not log in before."""
         could, _ = self._visitors
         login = self._can.of(()) & ~could

@@ -60,7 +60,7 @@ class Cookies:
                 host=(_text(request.raw_header(b"host")) or "") if host is None else host,
             )
 
-    def check_meant(self, request: Request, login_id: str, issued_at: float, host: str | None = None) -> None:
+    def check_csrf(self, request: Request, login_id: str, issued_at: float, host: str | None = None) -> None:
         """Raise CsrfFailed unless our page sent ``request``, with the CSRF token of these cookies.
 
         ``login_id`` and ``issued_at`` (seconds) are ``sub`` and ``iat`` of the token in the cookie, ``host``

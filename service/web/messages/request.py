@@ -69,14 +69,14 @@ class Request(falcon.asgi.Request):
             chunk, more = _piece(event)
             yield chunk
 
-    async def until_gone(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Wait until the client has disconnected or received its answer; discard further data."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
     async def is_gone(self) -> bool:
         """True if the client is known to have disconnected before its answer."""
-        watching = asyncio.ensure_future(self.until_gone())
+        watching = asyncio.ensure_future(self.wait_for_disconnect())
         await asyncio.sleep(0)
         gone = watching.done()
         watching.cancel()

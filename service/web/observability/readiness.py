@@ -109,7 +109,7 @@ class _Look:
         self._every = every
         self._began = -math.inf
         self._task: asyncio.Task[Health] | None = None
-        self._told: State = "up"
+        self._reported: State = "up"
         self.latest: Health | None = None
         """The result of the last check; None before the first."""
 
@@ -138,12 +138,12 @@ class _Look:
                 health = await self._check()
         except Exception as error:  # noqa: BLE001 - whatever stops a check, its part is not usable
             health, reason = Health("down"), type(error).__name__
-        if health.state != self._told:
+        if health.state != self._reported:
             if health.state == "up":
                 _log.info("part is up again", part=self._name)
             else:
                 _log.warning("part is not up", part=self._name, state=health.state, reason=reason)
-            self._told = health.state
+            self._reported = health.state
         self.latest = health
         return health
 

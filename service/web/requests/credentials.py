@@ -54,7 +54,7 @@ class HeaderToken:
                 return token.decode("ascii")
         return self._loosely(value)
 
-    def check_meant(self, request: Request, caller: Caller, host: str | None = None) -> None:
+    def check_csrf(self, request: Request, caller: Caller, host: str | None = None) -> None:
         """Always pass: browsers send this header only if our page sets it."""
 
     def _loosely(self, value: bytes) -> str:
@@ -95,14 +95,14 @@ class CookieToken(HeaderToken):
             raise BadRequest("The request carries two tokens")
         return token
 
-    def check_meant(self, request: Request, caller: Caller, host: str | None = None) -> None:
+    def check_csrf(self, request: Request, caller: Caller, host: str | None = None) -> None:
         """Raise CsrfFailed if another site may have caused the request with the cookie.
 
         ``caller`` is the user of its token, ``host`` the one that the browser asked, None for that of
         ``request``.
         """
         if self._cookies.access_token(request) is not None:
-            self._cookies.check_meant(request, caller.login_id, caller.issued_at, host)
+            self._cookies.check_csrf(request, caller.login_id, caller.issued_at, host)
 
     def _is_in_header(self, request: Request) -> bool:
         try:

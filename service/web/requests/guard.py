@@ -87,7 +87,7 @@ class AuthorizationGuard:
                 policy = await self._by_newer(context, operation, policy, announced, least)
         self._decide(context, operation, policy, now)
 
-    async def admit_still(self, context: RequestContext, operation: Operation) -> None:
+    async def recheck_admission(self, context: RequestContext, operation: Operation) -> None:
         """Check that the caller of an admitted request, whose answer is being made, may receive the rest.
 
         A person's token may have expired meanwhile. Raises ``RefreshRequired`` if the session has ended, or
@@ -133,7 +133,7 @@ class AuthorizationGuard:
             policy = context.policy = newer
             identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
         if original.method not in SAFE:
-            self.token.check_meant(context.request, identified.caller, original.host)
+            self.token.check_csrf(context.request, identified.caller, original.host)
         return identified, policy
 
     def _decide(self, context: RequestContext, operation: Operation, policy: Policy, now: float) -> None:
@@ -165,7 +165,7 @@ class AuthorizationGuard:
         if context.has_body:
             context.all_rights = identified.all_rights
         if operation.method != "GET":
-            self.token.check_meant(context.request, identified.caller)
+            self.token.check_csrf(context.request, identified.caller)
         return identified.announced
 
     def _identified(

@@ -215,7 +215,7 @@ def responder_of(
         if context.recorded is not None and not isinstance(result, Previewed):
             await _tell_rights(context, context.recorded, followed)
         if streams:
-            still = None if guard is None else partial(guard.admit_still, context, operation)
+            still = None if guard is None else partial(guard.recheck_admission, context, operation)
             return await _streamed(context, result, still)
         answer = answer_of(context, result, context.answers_with or status)
         if keeps_answer:
@@ -420,7 +420,7 @@ async def _streamed(
 ) -> Answer:
     for name, value in result.headers.items():
         context.respond_header(name, value)
-    sending = Sending(result.chunks, context.request.until_gone, still)
+    sending = Sending(result.chunks, context.request.wait_for_disconnect, still)
     await sending.begin()
     media_type = result.media_type.encode("ascii")
     return Answer(result.status, media_type=media_type, stream=sending, length=result.length)

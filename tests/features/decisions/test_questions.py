@@ -16,7 +16,14 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
 from service.features.decisions import messages
 from service.features.decisions.evaluator import Evaluator, Posed
-from service.features.decisions.questions import Asked, Resource, Subject, asked_of, question_by, question_of
+from service.features.decisions.questions import (
+    Asked,
+    Resource,
+    Subject,
+    action_and_resource,
+    question_by,
+    question_of,
+)
 from service.kernel.assurance import BY_STRONGEST, LOGIN, Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
@@ -453,5 +460,6 @@ def test_several_questions_are_read_as_each_of_them(parts: list[bytes], with_def
     each = [messages.question_in(raw, defaults) for raw in body.evaluations]
     posed = messages.posed_in(body)
     assert [
-        None if question is None else Asked(question[0], *asked_of(question[1])) for question in posed
+        None if question is None else Asked(question[0], *action_and_resource(question[1]))
+        for question in posed
     ] == each

@@ -10,7 +10,7 @@ from service.errors import Conflict
 from service.features.directories import members as directory_members
 from service.features.directories import store as directories
 from service.features.directories.directory import Directories
-from service.features.directories.members import give_roles_anew
+from service.features.directories.members import update_member_roles
 from service.features.directories.store import add_origin
 from service.features.notices.notices import Notices
 from service.features.oidc.store import note_groups
@@ -31,7 +31,7 @@ async def opened(house: Inside) -> AsyncIterator[Database]:
 
 async def run(house: Inside, database: Database) -> str:
     """Run the job; nobody waits then."""
-    detail = await give_roles_anew(database, settings_of(house), Notices())
+    detail = await update_member_roles(database, settings_of(house), Notices())
     async with database.snapshot() as connection:
         assert not await directories.some_wait(connection)
     return detail

@@ -6,7 +6,7 @@ from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis.examination import examine
 from service.features.second_factors import store
-from service.features.second_factors.resealing import seal_anew
+from service.features.second_factors.resealing import reseal
 from service.operator.findings import Finding
 from service.records.database.transactions import Database
 from service.settings import load
@@ -29,24 +29,23 @@ async def test_secrets_are_sealed_anew_and_open_with_the_new_key(site: Inside, p
     before = await counted(database)
     assert set(before) == {old.current}
     assert (
-        await seal_anew(database, new)
+        await reseal(database, new)
         == f"0 secrets sealed with the current key, {before[old.current or b'']} with an unknown key"
     )
     assert await counted(database) == before
     count = before[old.current or b""]
     assert (
-        await seal_anew(database, both)
-        == f"{count} secrets sealed with the current key, 0 with an unknown key"
+        await reseal(database, both) == f"{count} secrets sealed with the current key, 0 with an unknown key"
     )
     assert await counted(database) == {new.current: count}
-    assert await seal_anew(database, both) == "0 secrets sealed with the current key, 0 with an unknown key"
+    assert await reseal(database, both) == "0 secrets sealed with the current key, 0 with an unknown key"
     refusal = await person.challenged()
     refused = await person.second_step(refusal["challenge"], "totp", code=person.code())
     assert refused.status == 503  # this node has the old key alone, and lets nobody in without
     answer = await person.second_step(refusal["challenge"], "recovery_code", code=person.codes[0])
     assert answer.status == 200
     assert (
-        await seal_anew(database, FactorKeys(KEY, NEW))
+        await reseal(database, FactorKeys(KEY, NEW))
         == f"{count} secrets sealed with the current key, 0 with an unknown key"
     )
     await database.close()

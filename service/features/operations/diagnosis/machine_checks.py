@@ -52,7 +52,7 @@ async def certificates(installation: Installation) -> Finding:
     if not shown:
         return ok("no certificate was received: the servers do not use TLS, or can't be reached from here")
     now = datetime.now(UTC)
-    summary = ", ".join(_told(endpoint, certificate, now) for endpoint, certificate in shown.items())
+    summary = ", ".join(_validity(endpoint, certificate, now) for endpoint, certificate in shown.items())
     remedy = "renew it, and check the automatic renewal"
     if any(certificate.is_urgent(now) or not certificate.is_valid(now) for certificate in shown.values()):
         return fault(summary, remedy)
@@ -63,7 +63,7 @@ async def certificates(installation: Installation) -> Finding:
     )
 
 
-def _told(endpoint: Endpoint, certificate: Certificate, now: datetime) -> str:
+def _validity(endpoint: Endpoint, certificate: Certificate, now: datetime) -> str:
     if certificate.begin > now:
         return f"the certificate of {endpoint.of} is not valid before {certificate.begin:%Y-%m-%d}"
     word = "ended" if certificate.end <= now else "ends"

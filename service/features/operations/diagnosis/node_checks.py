@@ -21,7 +21,7 @@ async def _present(installation: Installation) -> list[PolicyWorker]:
         return await policy_workers.present(connection)
 
 
-async def _told(installation: Installation) -> list[tuple[PolicyWorker, NodeFacts]]:
+async def _workers_with_facts(installation: Installation) -> list[tuple[PolicyWorker, NodeFacts]]:
     present = await _present(installation)
     return [(worker, worker.facts) for worker in present if worker.facts is not None]
 
@@ -50,7 +50,7 @@ async def settings(installation: Installation) -> Finding:
         raise Unanswered("the signing secret can't be read") from None
     own = shared_digests(installation.settings, secret)
     differing: dict[str, list[str]] = {}
-    for worker, facts in await _told(installation):
+    for worker, facts in await _workers_with_facts(installation):
         names = sorted(name for name in own if facts["settings"].get(name, own[name]) != own[name])
         if names:
             differing.setdefault(", ".join(names), []).append(worker.worker)
@@ -63,7 +63,7 @@ async def settings(installation: Installation) -> Finding:
 
 async def parts(installation: Installation) -> Finding:
     """Collect the faults that only a worker can find on its node."""
-    problems = list(_troubles(await _told(installation)))
+    problems = list(_troubles(await _workers_with_facts(installation)))
     if not problems:
         return ok("all parts of all workers are up, or no worker is running")
     states = {state for _, state, _ in problems}
@@ -78,7 +78,7 @@ async def parts(installation: Installation) -> Finding:
 async def proxy_headers(installation: Installation) -> Finding:
     """Without the client's address all clients count as one: a few wrong passwords throttle everybody."""
     kinds: dict[str, list[str]] = {}
-    for _, facts in await _told(installation):
+    for _, facts in await _workers_with_facts(installation):
         if (proxy := facts["parts"].get("proxy")) is not None:
             kinds.setdefault(str(proxy.get("kind")), []).append(str(proxy.get("peer")))
     if peers := kinds.get("unnamed"):

@@ -252,10 +252,10 @@ def judged(state: Replication, url: str) -> Finding:
             f"database.url has {servers} servers, but no standby replicates the primary",
             "start the standby, and check its log",
         )
-    return ok(_told(state))
+    return ok(_standby_counts(state))
 
 
-def _told(state: Replication) -> str:
+def _standby_counts(state: Replication) -> str:
     if not state.standbys:
         return "none is connected"
     synchronous = sum(bool(standby.synchronous) for standby in state.standbys)

@@ -7,7 +7,7 @@ from pathlib import Path
 from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.notices import store_mail as mail
 from service.features.notices.checks import CHECKS
-from service.features.notices.outbox import seal_links_anew
+from service.features.notices.outbox import reseal_links
 from service.features.operations.diagnosis.examination import examine
 from service.features.operations.store_restores import end_secrets
 from service.operator.findings import Finding
@@ -192,10 +192,10 @@ async def test_links_are_sealed_anew_with_a_new_key_and_still_arrive(database: D
     new = "another-key-of-the-tests-0123456789ab"
     old, both, only_new = FactorKeys(KEY), FactorKeys(new, KEY), FactorKeys(new)
     await put(database, "heron@example.org", "wren@example.org")
-    assert await seal_links_anew(database, old) == 0
-    assert await seal_links_anew(database, only_new) == 0  # which opens none, and leaves them as they are
-    assert await seal_links_anew(database, both) == 2
-    assert await seal_links_anew(database, both) == 0
+    assert await reseal_links(database, old) == 0
+    assert await reseal_links(database, only_new) == 0  # which opens none, and leaves them as they are
+    assert await reseal_links(database, both) == 2
+    assert await reseal_links(database, both) == 0
     async with database.transaction() as connection:
         assert await mail.count_by_key(connection, ID_BYTES) == {both.current: 2}
     async with mail_server() as server:
