@@ -59,7 +59,7 @@ def database_failover(place: Path, stack: ExitStack) -> list[str]:
         promoted = time.monotonic()
         back = writers.next_success(after=promoted)
         writers.work_for(_WORKING)
-    return _told(writers, pair.standby_url, f"back {back - promoted:.2f} s after the promotion")
+    return _print_writes(writers, pair.standby_url, f"back {back - promoted:.2f} s after the promotion")
 
 
 def confirmed_failover(place: Path, stack: ExitStack) -> list[str]:
@@ -229,7 +229,7 @@ def _node_killed(place: Path, stack: ExitStack, number: int) -> list[str]:
     renewed = [callers[-1].refresh(refresh).status for _, refresh in tokens]
     ended = sum(status != _OK for status in renewed)
     print(f"  {len(tokens)} sessions, {ended} lost")
-    wrong = _told(writers, stores.database_url, "without a pause for those that use another node")
+    wrong = _print_writes(writers, stores.database_url, "without a pause for those that use another node")
     return wrong + ([f"{ended} sessions are lost"] if ended else [])
 
 
@@ -251,7 +251,7 @@ def _nodes(
     return nodes
 
 
-def _told(writers: Writers, database_url: str, when: str) -> list[str]:
+def _print_writes(writers: Writers, database_url: str, when: str) -> list[str]:
     """Print what became of the writes; return what is wrong."""
     with psycopg.connect(database_url) as connection:
         stored = {code for (code,) in connection.execute("SELECT role_code FROM sys.role")}

@@ -62,7 +62,7 @@ def main(options: Sequence[str] = ()) -> int:
         samples, wrong = _soak(Path(folder), stack, 60 * (1 if arguments.quick else arguments.minutes))
     if arguments.samples:
         arguments.samples.write_bytes(msgspec.json.Encoder().encode_lines(samples))
-    print(*_told(samples), sep="\n")
+    print(*_summary(samples), sep="\n")
     print(f"commit {name}{' (changed)' if modified else ''}, load {before} before and {load()} after")
     print(*(wrong or ["nothing grows, nothing failed"]), sep="\n")
     return 1 if wrong else 0
@@ -106,7 +106,7 @@ def _reason(line: dict[str, Any]) -> str:
     return ": ".join((line["event"], *why))
 
 
-def _told(samples: Sequence[Sample]) -> list[str]:
+def _summary(samples: Sequence[Sample]) -> list[str]:
     """Return the table of what was seen after the warm-up.
 
     Of memory the least of both halves, of all else the medians of the first third and of the last.

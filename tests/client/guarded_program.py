@@ -15,7 +15,7 @@ MOUNTED_AT = os.environ.get("MOUNTED_AT", "")
 POINT = DecisionPoint()
 
 
-def _told(mount: str, below: str) -> bytes:
+def _answer(mount: str, below: str) -> bytes:
     asked = POINT.routes[-1][1] if POINT.routes else None
     return json.dumps({"mount": mount, "below": below, "asked": asked}).encode()
 
@@ -23,7 +23,7 @@ def _told(mount: str, below: str) -> bytes:
 def plain(environ: Any, start_response: Any) -> list[bytes]:
     """Answer the two parts of the path; knows nothing of Portcullis."""
     mount, below = (environ.get(key, "").encode("latin-1").decode() for key in ("SCRIPT_NAME", "PATH_INFO"))
-    body = _told(mount, below)
+    body = _answer(mount, below)
     start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
     return [body]
 
@@ -35,7 +35,7 @@ async def _by_asgi(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": f"{event['type']}.complete"})
         return
     mount = scope.get("root_path", "")
-    body = _told(mount, scope["path"].removeprefix(mount))
+    body = _answer(mount, scope["path"].removeprefix(mount))
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})

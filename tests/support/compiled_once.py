@@ -19,18 +19,18 @@ _COMPILED: Final[LRUCache[Any, Any]] = LRUCache(5_000)
 class _Alike:
     """Makes a dialect equal to all others of its class: compiled statements are found by their dialect."""
 
-    _told: dict[str, Any] | None = None
+    _server_facts: dict[str, Any] | None = None
     """What a server has told the first dialect of the class; those of the tests are all of one version."""
 
     def initialize(self, connection: Connection) -> None:
         """Learn what the server is; called by SQLAlchemy for the first connection of an engine."""
-        if self._told is None:
+        if self._server_facts is None:
             before = vars(self).copy()
             super().initialize(connection)  # type: ignore[misc]
-            type(self)._told = {
+            type(self)._server_facts = {
                 name: value for name, value in vars(self).items() if before.get(name, self) is not value
             }
-        vars(self).update(self._told or {})
+        vars(self).update(self._server_facts or {})
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)

@@ -37,7 +37,7 @@ async def test_a_logout_that_could_not_be_told_is_not_answered_as_done_and_can_b
     _, token = await user_with_token(house, "untold")
     log_out = partial(house.hub.ask, "POST", "/api/auth/logout", token=token)
 
-    async def refuse(_cluster: Cluster, _key: str, _told: Sequence[Revoked]) -> None:
+    async def refuse(_cluster: Cluster, _key: str, _revoked: Sequence[Revoked]) -> None:
         raise Unavailable("The list is out of reach")
 
     async with house.following() as follower:
