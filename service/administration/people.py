@@ -11,7 +11,7 @@ from service.records.database.transactions import Connection
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Reads who stands behind whom; an act counts for ``takeover_days`` days."""
+    """Reads the accounts behind an account, by their acts; an act counts for ``takeover_days`` days."""
 
     takeover_days: int
 
@@ -42,16 +42,16 @@ class People:
         }
 
     async def all_holders(self, connection: Connection, user_id: int, at: datetime) -> set[int]:
-        """Return the ids of all who stand behind an account."""
+        """Return the ids of the accounts that acted on an account, and of the accounts behind them."""
         holders = await self.holders(connection, user_id, at)
         return {*holders}.union(*holders.values())
 
     async def signed_in(
         self, connection: Connection, user_id: int, linked_by: Collection[int] | None, at: datetime
     ) -> None:
-        """End what others have done to an account whose owner has signed in with a provider.
+        """End the effect of acts on an account whose owner has signed in with a provider.
 
-        Not what those have done who could have linked the account there: the sign-in may be theirs.
+        Acts of ``linked_by`` keep their effect: they may have linked the account, and signed in.
         """
         if linked_by is None:
             return

@@ -60,5 +60,5 @@ async def confirmed(
 
 
 def _has_written(reply: Any) -> bool:
-    """Return whether a script has written something: ``done`` of those of sessions, 1 of others."""
+    """Return whether a script has written: session scripts then reply ``done``, others 1."""
     return reply[0] == b"done" if isinstance(reply, list) else bool(reply)

@@ -146,8 +146,8 @@ class TableFile(_Strict):
 
     ``services`` are other services; ``openings`` has the word that opens one of their objects. ``demands``
     apply to registered resources. ``requestable`` has the requestable roles. ``demanded`` has the objects of
-    questions about a demand. A file also has the input for lines of features, by the features' words. A
-    caller of the layer ``assurance`` is the strongest word that it satisfies.
+    questions about a demand. Features add their own keys, for their policy lines. A caller of the layer
+    ``assurance`` is written as the strongest word that it satisfies.
     """
 
     callers: dict[str, list[str] | str | None]
@@ -270,7 +270,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
         if not (isinstance(codes, str) or is_code(code))
     ]
     faults += [
-        f"{read.place('callers', name)}: {words!r} is no word about authentication"
+        f"{read.place('callers', name)}: {words!r} is not a word about authentication"
         for name, words in file.callers.items()
         if isinstance(words, str) and words not in BY_STRONGEST
     ]

@@ -235,13 +235,13 @@ def as_lines(tested: Tested) -> Iterator[str]:
     holding = f"{failed} fail" if failed else "all hold"
     yield f"{tested.cases} cases of {tested.tables} tables, by both enforcers: {holding}."
     if tested.beside:
-        yield f"The same was asked about the demands of {' and '.join(tested.beside)}, which are not in use."
+        yield f"The cases were also run with the unused demand levels {' and '.join(tested.beside)}."
     yield from (f"invariant broken: {fault}" for fault in tested.invariants)
     if not tested.invariants:
         left = f"; {len(tested.unchecked)} are about roles, and need a database" if tested.unchecked else ""
         yield f"No invariant is broken{left}."
     if tested.unmeasured:
-        yield "Coverage and mutants are looked at when all of this holds."
+        yield "Coverage and mutants are tested only if all cases and invariants hold."
     if tested.coverage:
         yield from _covered(tested.coverage)
     if tested.mutation:

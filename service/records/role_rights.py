@@ -252,7 +252,7 @@ async def has_administrator(connection: AsyncConnection, acr: Acr = "pwd") -> bo
 
 
 async def able_administrators(connection: AsyncConnection, acr: Acr) -> list[int]:
-    """Return the ids of those of these persons who are not banned."""
+    """Return the ids of administrators who can log in with ``acr`` and are not banned."""
     able = _administrators(acr).where(user.c.id.not_in(select(user_ban.c.user_id).where(bans.in_force())))
     return list((await connection.execute(able.distinct().order_by(user.c.id))).scalars())
 

@@ -123,7 +123,7 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
         passwords.close()
     if additions := prepared.additions:
         _log.info(
-            "this version has brought permissions",
+            "this version adds permissions",
             codes=list(additions.codes),
             resources=list(additions.resources),
             gained_by={role: list(codes) for role, codes in additions.gained_by.items()},

@@ -66,7 +66,7 @@ Certificates = Mapping[Endpoint, Certificate]
 
 
 def endpoints(settings: Settings) -> list[Endpoint]:
-    """Return the servers of ``settings`` whose certificate can be looked at, without those of Amazon S3."""
+    """Return the servers of ``settings`` whose certificate can be inspected, except Amazon S3."""
     servers = [Endpoint("public", *address) for address in _of_url(settings.server.public_url)]
     servers += [Endpoint("database", *address) for address in tcp_addresses(settings.database.url)]
     servers += [Endpoint("sessions", *address) for address in tls_addresses(settings.redis.url)]

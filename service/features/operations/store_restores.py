@@ -61,7 +61,7 @@ class Secrets:
 
 
 async def count_tables(connection: Connection) -> int:
-    """Return how many tables and views the database has, also those of others."""
+    """Return the number of tables and views in the database, including those of other programs."""
     return int((await connection.execute(_TABLES)).scalar_one())
 
 

@@ -33,7 +33,7 @@ class NotBuilt:
 
     @sends(HTML)
     async def on_get(self, context: RequestContext) -> Stream:
-        """Say that there is no documentation here, and what makes it. Raises NotFound."""
+        """Raise NotFound: the documentation is not built on this node."""
         raise NotFound("The documentation is not built here; python3 dev.py docs builds it in a checkout")
 
 

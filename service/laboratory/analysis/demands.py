@@ -1,6 +1,6 @@
 """Find callers with a sufficient authentication, among all possible callers.
 
-A caller of the layer ``assurance`` is one of few sets of words, so all of them are tested.
+A caller of the layer ``assurance`` is a set of words. The possible sets are few, so all are tested.
 """
 
 from collections.abc import Collection, Iterable

@@ -106,7 +106,7 @@ def test_a_broken_invariant_fails(capsys: pytest.CaptureFixture[str], folder: Pa
     ran = Ran(capsys, "--coverage", "policies/cases/openings.yaml", folder=folder)
 
     assert ran.status == 1
-    assert "Coverage and mutants are looked at when all of this holds." in ran.output
+    assert "Coverage and mutants are tested only if all cases and invariants hold." in ran.output
     assert "invariant broken: @login endpoint: GET /api/user/info is open, but not listed" in ran.output
 
 
