@@ -39,6 +39,9 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Resource:
         unit.require_request("PUT", _BINDING, 0)  # the id comes with the resource
     router = await router_of(unit.connection, values.service)
     unit.check.require_service("create", router.name)
+    if menu_ids:
+        unit.check.require_service("bind", router.name)
+        await unit.check.require_menus(unit.connection, menu_ids)
     route = _require_path(router, values)
     await resource_reach.require_new(unit.connection, unit.check, values)
     if values.enabled:

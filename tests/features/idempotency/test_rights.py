@@ -66,6 +66,22 @@ async def test_a_caller_who_may_no_longer_grant_a_code_gets_no_kept_answer(share
     assert (denied.code, denied.json["layer"]) == ("permission_denied", "grant")
 
 
+async def test_a_caller_who_may_no_longer_bind_a_button_gets_no_kept_answer(shared: Inside) -> None:
+    ((banning,),) = execute(shared, "SELECT id FROM sys.menu WHERE auth_mark = 'system:online:ban'")
+    powers = ("system:resource:create", "system:resource:bind", "system:online:ban")
+    for name, lost, layer in (("dunlin", powers[1], "endpoint"), ("knot", powers[2], "grant")):
+        token = await caller(shared, name, *powers)
+        body, mine = new("/api/resource") | {"menuIds": [banning]}, key()
+        first = await shared.ask("POST", "/api/resource", body, mine, token=token)
+        again = await shared.ask("POST", "/api/resource", body, mine, token=token)
+
+        take(shared, f"role-of-{name}", lost)
+        denied = await shared.ask("POST", "/api/resource", body, mine, token=token)
+
+        assert (first.status, again.body) == (201, first.body)
+        assert (denied.code, denied.json.get("layer")) == ("permission_denied", layer), denied.body
+
+
 async def test_a_caller_who_has_been_disabled_meanwhile_gets_no_kept_answer(shared: Inside) -> None:
     token = await caller(shared, "egret", "system:role:create")
     body, mine = new("/api/role"), key()
