@@ -134,7 +134,7 @@ class Passwords:
             self._refused += 1
             if self._telling.due():
                 _log.warning("logins are refused: too many wait for their hash", refused=self._refused)
-            raise Overloaded("Too many logins are waiting. Try again. Try again. Try again. Try again")
+            raise Overloaded("Too many logins are waiting. Try again")
         future = self._pool.submit(work)
         # Counted until the work is done or dropped, even if the request stops waiting.
         future.add_done_callback(self._done)

@@ -199,9 +199,7 @@ class Refresh:
             if rotation.outcome != "pending":
                 return rotation
             if time.monotonic() + pause > until:
-                raise Unavailable(
-                    "Another request is refreshing this token. Try again. Try again. Try again. Try again"
-                )
+                raise Unavailable("Another request is refreshing this token. Try again")
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

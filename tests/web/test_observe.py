@@ -186,7 +186,7 @@ async def test_what_is_not_implemented_is_no_fault_of_ours(out: io.BytesIO) -> N
 async def test_a_flood_that_is_turned_away_is_no_fault_of_ours(out: io.BytesIO) -> None:
     app, _ = example()
     for refused in (
-        Overloaded("Too many logins are waiting. Try again. Try again. Try again. Try again"),
+        Overloaded("Too many logins are waiting. Try again"),
         Unavailable(),
     ):
         refusal: dict[str, Any] = {REFUSAL: refused}
