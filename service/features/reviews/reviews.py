@@ -162,7 +162,8 @@ class Reviews:
     ) -> Saved[list[Item]]:
         """Decide alike about many items, about all of them or none, by the rules of ``decide`` for each.
 
-        Raises ``RowsRefused`` with a fault for each refused item; ``row`` is its position, from 1.
+        Raises ``ValidationFailed`` for a decision that no item can have. Raises ``RowsRefused`` with a fault
+        for each refused item; ``row`` is its position, from 1.
         """
         if len({*item_ids}) < len(item_ids):
             raise ValidationFailed(("itemIds", "Give each item once"))
@@ -170,13 +171,16 @@ class Reviews:
         decided: list[Item] = []
         async with self.units.of_rights(write, within=_WITHIN) as unit:
             review, now = await self._open(unit, review_id, visible)
+            _require_decision(given, review, now)
             for row, item_id in enumerate(item_ids, 1):
                 try:
                     decided.append(await self._decided(unit, review, item_id, given, now))
-                except (PermissionDenied, NotFound, Conflict) as refusal:
+                except (PermissionDenied, NotFound, Conflict, ValidationFailed) as refusal:
                     denial = refusal if isinstance(refusal, PermissionDenied) else None
-                    field = f"itemIds[{row - 1}]"
-                    faults.append(RowFault(row, field, refusal.detail, refusal.code, denial))
+                    message = refusal.detail
+                    if isinstance(refusal, ValidationFailed):  # about the end of this item
+                        message = refusal.extra["errors"][0]["message"]
+                    faults.append(RowFault(row, f"itemIds[{row - 1}]", message, refusal.code, denial))
             if faults:
                 raise RowsRefused(faults)
             saved = await self._save(unit, review, decided, now)
@@ -201,9 +205,10 @@ class Reviews:
         if item.outcome is not None:
             raise Conflict(f"The assignment is {item.outcome}", rule="history")
         until = given.get("until")
-        require_reason(given["reason"])
-        _require_until(given["decision"], until, item, review, now)
+        _require_decision(given, review, now)
         if until is not None:
+            if item.valid_until is not None and until >= item.valid_until:
+                raise ValidationFailed(("until", "A review can shorten an assignment, but not extend it"))
             await require_known(unit.connection, WINDOWS)
         origin = ORIGIN.get()
         values = {
@@ -295,17 +300,17 @@ def _require_open(review: Review, now: datetime) -> None:
         raise Conflict("The review is closed", rule="history")
 
 
-def _require_until(verdict: str, until: datetime | None, item: Item, review: Review, now: datetime) -> None:
-    at_end = review.apply == "at_end"
+def _require_decision(given: Mapping[str, Any], review: Review, now: datetime) -> None:
+    """Check the reason and the end of a decision, as far as all items of the review share the rules."""
+    require_reason(given["reason"])
+    until, at_end = given.get("until"), review.apply == "at_end"
     fault = None
-    if (verdict == "shorten") != (until is not None):
+    if (given["decision"] == "shorten") != (until is not None):
         fault = "An end is required for shortening, and not allowed otherwise"
     elif until is not None and until <= now:
         fault = "must be in the future"
     elif until is not None and at_end and until <= review.deadline:
         fault = "must be after the deadline of the review: decisions are applied when it closes"
-    elif until is not None and item.valid_until is not None and until >= item.valid_until:
-        fault = "A review can shorten an assignment, but not extend it"
     if fault:
         raise ValidationFailed(("until", fault))
 

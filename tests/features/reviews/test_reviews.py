@@ -469,6 +469,25 @@ async def test_a_group_with_an_item_that_the_caller_may_not_decide_is_refused_as
     assert await items(house, other) == [foreign]
 
 
+async def test_an_end_that_would_extend_one_item_of_a_group_is_a_fault_of_that_item(house: Inside) -> None:
+    heron, egret = [await member(house, name, "system:file:list") for name in ("heron", "egret")]
+    kestrel = await member(house, "kestrel", *DECIDES)
+    soon, later, last = (rfc3339(datetime.now(UTC) + timedelta(days=days)) for days in (20, 30, 40))
+    for user, end in ((heron, soon), (egret, last)):
+        await house.data("PATCH", f"/api/user/{user.user_id}", {"roleIds": []})
+        given = {"roleId": user.role_id, "until": end}
+        await house.data("POST", f"/api/user/{user.user_id}/roles", given)
+    review = await started(house, heron, egret, kestrel, apply="at_once")
+    listed = await items(house, review)
+
+    refused = await decide_all(kestrel, review, listed, "shorten", until=later)
+
+    assert refused.status == 422, refused.body
+    faults = {listed[error["row"] - 1]["userName"]: error["code"] for error in refused.json["errors"]}
+    assert faults == {"heron": "validation_failed", "kestrel": "permission_denied"}
+    assert {item["decision"] for item in await items(house, review)} == {None}
+
+
 async def test_an_item_is_given_once_and_what_is_wrong_with_the_decision_is_said_once(house: Inside) -> None:
     heron, egret = [await member(house, name, "system:file:list") for name in ("heron", "egret")]
     kestrel = await member(house, "kestrel", *DECIDES)
