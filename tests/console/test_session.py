@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Request, expect
 
 from service.features.embedded.stores import EmbeddedStores
-from tests.console.acts import button, follow, headed
+from tests.console.acts import act, button, follow, headed
 from tests.console.house import House
 from tests.console.visits import CONSOLE, Visit, new_context
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
@@ -46,6 +46,27 @@ def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit,
     for tab in (visit, other):
         headed(tab.page, "Sign in")
     assert other.troubles == []
+
+
+def test_the_next_user_can_not_take_back_what_another_has_done(visit: Visit, house: House) -> None:
+    page = visit.page
+    number = house.member("undone")
+    visit.open(f"/users/{number}", "undone")
+    act(page, "Disable")
+    button(page.get_by_role("dialog"), "Disable").click()
+    expect(button(page, "Undo")).to_be_visible()
+    page.get_by_label("Signed in as admin").click()
+    button(page, "Sign out").click()
+    headed(page, "Sign in")
+    expect(page.locator(".message")).to_have_count(0)
+    page.keyboard.press("Control+z")
+    page.get_by_label("User name").fill("admin")
+    page.get_by_label("Password").fill(ADMINISTRATOR_PASSWORD)
+    button(page, "Sign in").click()
+    headed(page, "undone")
+    page.keyboard.press("Control+z")
+    expect(page.locator(".badge", has_text="Disabled")).to_be_visible()
+    assert house.send("GET", f"/api/user/{number}")["status"] == "disabled"
 
 
 def test_a_session_that_ends_while_a_form_is_open_loses_nothing(visit: Visit, house: House) -> None:

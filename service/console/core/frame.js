@@ -152,6 +152,8 @@ export function close() {
   document.removeEventListener("keydown", pressed);
   [held, drawn, refreshing] = ["", "", null];
   waits.clear();
+  // The next user must not take back what this one has done.
+  document.querySelector("#messages [aria-keyshortcuts]")?.closest(".message")?.remove();
   document.body.replaceChildren(...document.querySelectorAll("#messages"));
   document.body.classList.remove("drawn");
 }

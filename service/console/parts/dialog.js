@@ -164,9 +164,8 @@ export async function secondStep({ element, body, closed }, { title, text, confi
   });
 }
 
-/** The message whose act can be taken back: it stands until the next act. @type {{undo: () => any} | null} */
-let standing = null;
-let dismissStanding = () => {};
+/** The button that takes the last act back: its message stands until the next act, or until the frame closes. */
+const UNDO = "#messages [aria-keyshortcuts]";
 
 /**
  * Say something in passing, in the corner and to screen readers. With `undo`, a button and Ctrl+Z take it back, until
@@ -175,14 +174,13 @@ let dismissStanding = () => {};
  * @param {{undo?: () => Promise<any>}} [options]
  */
 export function tell(text, { undo } = {}) {
-  dismissStanding();
+  document.querySelector(UNDO)?.closest(".message")?.remove();
   const back =
     undo &&
     button(
       ACTION.undo,
       async () => {
         try {
-          standing = null;
           await undo();
           dismiss();
         } catch (problem) {
@@ -191,19 +189,14 @@ export function tell(text, { undo } = {}) {
       },
       { title: ACTION.undoKeys, "aria-keyshortcuts": "Control+Z Meta+Z" },
     );
-  const mine = back ? { undo: () => back.click() } : null;
-  const dismiss = () => {
-    message.remove();
-    if (standing === mine) standing = null;
-  };
+  const dismiss = () => message.remove();
   const close = button(ACTION.close, dismiss, { icon: "close", label: true, kind: "quiet" });
   const message = h("div", { class: "message" }, h("span", null, text), back, close);
   messages().append(message);
-  if (mine) [standing, dismissStanding] = [mine, dismiss];
-  else
-    setTimeout(() => {
-      if (!message.matches(":hover, :focus-within")) dismiss();
-    }, 6000);
+  if (back) return;
+  setTimeout(() => {
+    if (!message.matches(":hover, :focus-within")) dismiss();
+  }, 6000);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -211,9 +204,10 @@ document.addEventListener("keydown", (event) => {
     "input, textarea, select, [contenteditable]",
   );
   const asked = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === "z";
-  if (!asked || typing || !standing || document.querySelector("dialog[open]")) return;
+  const undo = /** @type {HTMLElement | null} */ (document.querySelector(UNDO));
+  if (!asked || typing || !undo || document.querySelector("dialog[open]")) return;
   event.preventDefault();
-  standing.undo();
+  undo.click();
 });
 
 /**

@@ -63,7 +63,8 @@ async function planned(/** @type {Page} */ page, /** @type {any} */ entry) {
   const base = `/api/${kind === "button" ? "menu" : kind}`;
   const [, numbered, more] = /^\/api\/[a-z-]+\/(\d+)(\/.*)?$/.exec(entry.url) ?? [];
   if (entry.method === "DELETE" && !more) throw refusal(T.deleted);
-  const id = numbered ?? (await idOf(page, kind, name));
+  // The number in the path of another kind, such as a request for a role, is not that of the record.
+  const id = (entry.url.startsWith(`${base}/`) && numbered) || (await idOf(page, kind, name));
   const plan = { template: `${base}/{id}`, path: { id } };
   const record = await page.call("GET", plan.template, { path: plan.path });
   if (entry.method === "POST" && entry.url === base)
