@@ -19,22 +19,30 @@ async def holders(
 
     By user id.
     """
-    mark = menu.c.auth_mark
+    mark, user_id = menu.c.auth_mark, user_role.c.user_id
     among = mark == sa.any_(sa.literal(list(codes), sa.ARRAY(sa.Text)))
-    statement = (
-        sa.select(user.c.id, sa.func.array_agg(aggregate_order_by(sa.distinct(mark), mark)))
-        .join_from(user, user_role, user_role.c.user_id == user.c.id)
-        .join(role, role.c.id == user_role.c.role_id)
+    giving = (
+        user_role.join(role, role.c.id == user_role.c.role_id)
         .join(role_menu, role_menu.c.role_id == role.c.id)
         .join(menu, menu.c.id == role_menu.c.menu_id)
-        .where(user.c.kind == "person", ACTIVE, role.c.enabled, in_force(instant(at)))
-        .where(menu.c.menu_type == "Button", menu.c.enabled)
-        .group_by(user.c.id)
-        .having(sa.func.bool_or(among))
+    )
+    given = role.c.enabled & in_force(instant(at)) & (menu.c.menu_type == "Button") & menu.c.enabled
+    # First the few holders: the codes of all users would be millions of rows.
+    holding = sa.select(user_id).select_from(giving).where(given, among)
+    chosen = (
+        sa.select(user.c.id)
+        .where(user.c.kind == "person", ACTIVE, user.c.id.in_(holding))
         .order_by(user.c.id)
         .limit(most)
     )
-    return [(user_id, tuple(held)) for user_id, held in await connection.execute(statement)]
+    statement = (
+        sa.select(user_id, sa.func.array_agg(aggregate_order_by(sa.distinct(mark), mark)))
+        .select_from(giving)
+        .where(given, user_id.in_(chosen))
+        .group_by(user_id)
+        .order_by(user_id)
+    )
+    return [(holder, tuple(held)) for holder, held in await connection.execute(statement)]
 
 
 async def codes_like(connection: AsyncConnection, codes: Collection[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Catalogue of the roles that a caller may request, with what each opens and who approves."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -82,50 +82,42 @@ class Catalogue:
         """Add the approvers to the roles ``offered``; a stage with more than ``FEW`` names nobody."""
         decider, yielding = BatchDecider(policy), CooperativeYield()
         codes = {code for each in offered for code in each.rule.stage_codes}
-        holders = {code: await self._holders(connection, caller, code) for code in sorted(codes)}
+        holders = await self._holders(connection, caller, sorted(codes))
         names = await accounts.names(
             connection, {user_id for held in holders.values() for user_id in held or ()}
         )
         for each in offered:
             reach = {button.auth_mark for button in each.buttons} if each.rule.grant_needed else set()
             for number, code in enumerate(each.rule.stage_codes, 1):
-                held = holders[code]
-                stage = stage_for(each.role.role_code, number, "others")
-                each.approvers.append(None if held is None else _few(decider, stage, reach, held, names))
-                await yielding.after_item()
+                stage, held = stage_for(each.role.role_code, number, "others"), holders[code]
+                able = []
+                for user_id, codes_of_user in (held or {}).items():
+                    if _may_decide(decider, stage, reach, codes_of_user):
+                        able.append(names[user_id])
+                    await yielding.after_item()
+                each.approvers.append(None if held is None or len(able) > FEW else sorted(able))
 
     async def _holders(
-        self, connection: Connection, caller: Caller, code: str
-    ) -> dict[int, HeldCodes] | None:
-        """Return the codes of other persons who may hold ``code``, by user id; None for many persons."""
+        self, connection: Connection, caller: Caller, codes: Sequence[str]
+    ) -> dict[str, dict[int, HeldCodes] | None]:
+        """Return other persons who may hold each code, with all their codes; None for many persons."""
         now = self.now()
-        stored = await code_holders.codes_like(connection, [code])
-        candidates = await code_holders.holders(connection, stored, now, _ASKED + 1)
-        if len(candidates) > _ASKED:
-            return None
-        persons = await self.people.of(
-            connection, [caller.user_id], now, beside=[each for each, _ in candidates]
-        )
+        stored = await code_holders.codes_like(connection, codes)
+        candidates: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+        for code in codes:
+            like = [each for each in stored if each == code or "*" in each]
+            candidates[code] = await code_holders.holders(connection, like, now, _ASKED + 1)
+        beside = {user_id for found in candidates.values() for user_id, _ in found}
+        persons = await self.people.of(connection, [caller.user_id], now, beside=beside)
+        others = {each for each in beside if persons.same(each, caller.user_id) is None}
         return {
-            user_id: HeldCodes(held)
-            for user_id, held in candidates
-            if persons.same(user_id, caller.user_id) is None
+            code: {user_id: HeldCodes(held) for user_id, held in found if user_id in others}
+            if len(found) <= _ASKED
+            else None
+            for code, found in candidates.items()
         }
 
 
-def _few(
-    decider: BatchDecider,
-    stage: str,
-    reach: Collection[str],
-    holders: Mapping[int, HeldCodes],
-    names: Mapping[int, str],
-) -> list[str] | None:
-    """Return the names of those ``holders`` who may decide ``stage``; None for more than ``FEW``."""
-    named = [
-        names[user_id]
-        for user_id, held in holders.items()
-        if user_id in names
-        and decider.opens(APPROVE, stage, held)
-        and all(decider.opens(GRANT, code, held) for code in reach)
-    ]
-    return sorted(named) if len(named) <= FEW else None
+def _may_decide(decider: BatchDecider, stage: str, reach: Collection[str], held: HeldCodes) -> bool:
+    """Return true if a holder of ``held`` may decide ``stage`` of a role that gives ``reach``."""
+    return decider.opens(APPROVE, stage, held) and all(decider.opens(GRANT, code, held) for code in reach)
