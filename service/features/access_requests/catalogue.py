@@ -107,14 +107,14 @@ class Catalogue:
         for code in codes:
             like = [each for each in stored if each == code or "*" in each]
             candidates[code] = await code_holders.holders(connection, like, now, _ASKED + 1)
-        beside = {user_id for found in candidates.values() for user_id, _ in found}
+        beside = {user_id for holders in candidates.values() for user_id, _ in holders}
         persons = await self.people.of(connection, [caller.user_id], now, beside=beside)
         others = {each for each in beside if persons.same(each, caller.user_id) is None}
         return {
-            code: {user_id: HeldCodes(held) for user_id, held in found if user_id in others}
-            if len(found) <= _ASKED
+            code: {user_id: HeldCodes(held) for user_id, held in holders if user_id in others}
+            if len(holders) <= _ASKED
             else None
-            for code, found in candidates.items()
+            for code, holders in candidates.items()
         }
 
 
