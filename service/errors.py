@@ -367,7 +367,7 @@ class RevisionUnknown(Refusal):
 
 
 class RevisionUntrusted(Refusal):
-    """A past policy revision or its stored lines differ from what was published."""
+    """A past policy revision or its stored lines differ from the published policy."""
 
     status, code, title = (
         409,

@@ -251,7 +251,7 @@ class Refresh:
             async with self._database.transaction() as connection:
                 await self._notices.notify(connection, user_id, "session_stolen", facts={"device": device})
         except Unavailable:
-            _log.warning("the owner of a session that was ended as stolen could not be notified")
+            _log.warning("the owner of a session that was ended as stolen could not be told")
         return refusal
 
     async def _issue(self, account: Account, rotation: Rotation) -> TokenPair:

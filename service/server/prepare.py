@@ -123,7 +123,7 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
         passwords.close()
     if additions := prepared.additions:
         _log.info(
-            "this version adds permissions",
+            "this version has brought permissions",
             codes=list(additions.codes),
             resources=list(additions.resources),
             gained_by={role: list(codes) for role, codes in additions.gained_by.items()},
@@ -141,7 +141,7 @@ def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
     """
     policy = asyncio.run(_publish(settings, shipped))
     if closed := locked_out(policy):
-        _log.error("no caller can pass the requests that administer the policy", requests=closed)
+        _log.error("everybody is locked out of what administers the policy", requests=closed)
     return policy
 
 

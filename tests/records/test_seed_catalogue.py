@@ -212,7 +212,7 @@ def test_a_start_tells_the_log_and_a_migration_its_output_who_gains_what(
     ]
     assert lines == [
         {
-            "event": "this version adds permissions",
+            "event": "this version has brought permissions",
             "log_level": "info",
             "codes": [NEW],
             "resources": ["GET /api/user/export"],

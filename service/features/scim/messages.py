@@ -56,7 +56,7 @@ def understood() -> Iterator[Deviations]:
     except ScimFault as fault:
         raise InvalidScim(fault.detail, scim_type=fault.scim_type) from None
     if noted := list(deviations):
-        _log.info("a SCIM request deviates from the specification", deviations=noted)
+        _log.info("SCIM beside the specification was understood", deviations=noted)
 
 
 class ScimSchema(ProtocolSchema, omit_defaults=True, rename="camel"):
