@@ -264,13 +264,13 @@ def test_a_leaver_is_disabled(visit: Visit, house: House, keys: bool, name: Call
     walk.act(page.locator(".acts > summary"))
     walk.act(button(page, "Disable"))
     walk.act(button(dialog, "Disable"))
-    expect(page.locator("h1 + .badges")).to_have_text("Disabled")
+    expect(page.locator("h1 ~ .badges")).to_have_text("Disabled")
     walk.took(3)
     assert house.api.get(f"/api/user/{user}").json()["data"]["status"] == "disabled"
     if not keys:
         return
     page.keyboard.press("Control+z")  # the message stands until the next act
-    expect(page.locator("h1 + .badges")).not_to_contain_text("Disabled")
+    expect(page.locator("h1 ~ .badges")).not_to_contain_text("Disabled")
     assert house.api.get(f"/api/user/{user}").json()["data"]["status"] == "enabled"
 
 

@@ -79,7 +79,7 @@ def ask_after_a_refusal(visit: Visit) -> None:
     visit.axe()
     button(page.get_by_role("dialog"), "Ask").click()
     headed(page, "redpoll for quelea")
-    expect(page.locator("h1 + .badges")).to_have_text("Waiting")
+    expect(page.locator("h1 ~ .badges")).to_have_text("Waiting")
     expect(page.get_by_role("list", name="What happened").get_by_role("listitem")).to_have_count(3)
 
 
@@ -119,7 +119,7 @@ def test_who_is_refused_asks_two_people_approve_the_work_is_done_and_the_role_en
     ask_after_a_refusal(author)
     approve_from_the_queue(visitor(), "chough", "As agreed")
     approve_from_the_queue(last, "weaver", "Night shift")
-    expect(last.page.locator("h1 + .badges")).to_contain_text("Approved")
+    expect(last.page.locator("h1 ~ .badges")).to_contain_text("Approved")
 
     author.go("/roles/new")
     headed(page, "New role")
@@ -139,7 +139,7 @@ def test_who_is_refused_asks_two_people_approve_the_work_is_done_and_the_role_en
     request = house.send("GET", "/api/access-request/list", roleCode="redpoll")
     reader = visitor()
     reader.sign_in(address=f"/access-requests/{request['items'][0]['id']}")
-    expect(reader.page.locator("h1 + .badges")).to_contain_text("Has ended")
+    expect(reader.page.locator("h1 ~ .badges")).to_contain_text("Has ended")
     story = reader.page.get_by_role("list", name="What happened").locator("> li > p:first-child")
     expect(story.filter(has_not_text="refreshed the session")).to_have_text(
         [
@@ -222,7 +222,7 @@ def test_an_approver_denies_and_an_author_withdraws_and_neither_is_offered_again
     page.get_by_label("Reason").fill("Not this month")
     visit.axe()
     button(page.get_by_role("dialog"), "Deny").click()
-    expect(page.locator("h1 + .badges")).to_have_text("Denied")
+    expect(page.locator("h1 ~ .badges")).to_have_text("Denied")
     expect(page.get_by_role("list", name="What happened")).to_contain_text(
         "bullfinch denied (stage 1): Not this month"
     )
@@ -233,7 +233,7 @@ def test_an_approver_denies_and_an_author_withdraws_and_neither_is_offered_again
     expect(button(author.page, "Approve")).to_have_count(0)
     button(author.page, "Withdraw").click()
     button(author.page.get_by_role("dialog"), "Withdraw").click()
-    expect(author.page.locator("h1 + .badges")).to_have_text("Withdrawn")
+    expect(author.page.locator("h1 ~ .badges")).to_have_text("Withdrawn")
     expect(button(author.page, "Withdraw")).to_have_count(0)
     author.go("/access-requests?state=denied")
     rows = author.page.get_by_role("table").get_by_role("row")
@@ -261,7 +261,7 @@ def test_the_preview_of_the_last_approval_says_what_is_gained_and_its_end_may_be
     expect(dialogs.last.get_by_role("heading", name="Gain access")).to_be_visible()
     expect(dialogs.last).to_contain_text("Your approval completes the last stage")
     button(dialogs.last, "Approve").click()
-    expect(page.locator("h1 + .badges")).to_have_text("Approved")
+    expect(page.locator("h1 ~ .badges")).to_have_text("Approved")
     expect(page.get_by_role("timer")).to_have_text(re.compile(r"^\d+ min \d+ s left$"))
 
 
@@ -364,7 +364,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     expect(asked_for).to_contain_text("you get the role at once")
     button(asked_for, "Ask").click()
     headed(page, "serin for siskin")
-    expect(page.locator("h1 + .badges")).to_have_text(re.compile("Approved.*Emergency.*To be closed"))
+    expect(page.locator("h1 ~ .badges")).to_have_text(re.compile("Approved.*Emergency.*To be closed"))
     expect(button(page, "Close the emergency")).to_have_count(0)
 
     approver.sign_in("greenshank", "/account/notices")
@@ -376,7 +376,7 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     closing.get_by_label("Reason").fill("The database was down indeed")
     approver.axe()
     button(closing, "Close the emergency").click()
-    expect(theirs.locator("h1 + .badges")).not_to_contain_text("To be closed")
+    expect(theirs.locator("h1 ~ .badges")).not_to_contain_text("To be closed")
     expect(button(theirs, "Close the emergency")).to_have_count(0)
     expect(theirs.get_by_role("list", name="What happened")).to_contain_text(
         "greenshank closed the emergency: The database was down indeed"
@@ -402,16 +402,16 @@ def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given
     expect(page.get_by_role("list", name="What happened").get_by_role("listitem").last).to_contain_text(
         "The role starts, if all approvals are still valid"
     )
-    expect(page.locator("h1 + .badges")).to_have_text("Waiting")
+    expect(page.locator("h1 ~ .badges")).to_have_text("Waiting")
 
     earlier = "UPDATE sys.access_request SET valid_from = now() - interval '1 minute' WHERE id = %s"
     house.execute(earlier, made["id"])
     house.send("POST", "/api/jobs/access-requests/run")
-    expect(page.locator("h1 + .badges")).to_have_text("Waiting")
+    expect(page.locator("h1 ~ .badges")).to_have_text("Waiting")
     house.wait_for_log("operation", module="access-request", target="user:sanderling")
     page.reload()
     visit.sign_in("stonechat", f"/access-requests/{made['id']}")
-    expect(page.locator("h1 + .badges")).to_have_text("Approved")
+    expect(page.locator("h1 ~ .badges")).to_have_text("Approved")
     expect(page.get_by_role("list", name="What happened")).to_contain_text("sanderling got the role")
 
 

@@ -25,7 +25,7 @@ def test_a_directory_that_everybody_can_write_is_refused(tmp_path: Path, mode: i
         require_own(data)
         assert is_open_to_group(data) == (mode == 0o770)
     else:
-        with pytest.raises(EmbeddedError, match=f"could replace what is in it: chmod 700 {data}, or choose"):
+        with pytest.raises(EmbeddedError, match=f"could replace its contents: chmod 700 {data}, or choose"):
             require_own(data)
 
 

@@ -152,7 +152,7 @@ def test_a_group_and_an_exception_are_decided_the_revoked_role_is_gone_and_the_e
     button(page, "Close the review").click()
     expect(dialogs).to_contain_text("All items are decided.")
     button(dialogs, "Close the review").click()
-    expect(page.locator("h1 + .badges")).to_have_text("Closed")
+    expect(page.locator("h1 ~ .badges")).to_have_text("Closed")
     expect(button(page, "Close the review")).to_have_count(0)
     author.axe()
     page.get_by_role("link", name="All items").click()

@@ -355,5 +355,5 @@ def test_the_example_of_the_page_is_a_state_file(tmp_path: Path) -> None:
 def test_a_field_that_state_files_do_not_have_and_that_does_not_say_so_stops_every_start() -> None:
     forgetting = make_dataclass("Forgetting", ["role_name", "enabled", "menus"])
 
-    with pytest.raises(TypeError, match=r"RoleValues\.description is not in state files"):
+    with pytest.raises(TypeError, match=r"RoleValues\.description is missing in state files"):
         require_whole({"role": (forgetting, RoleValues)})
