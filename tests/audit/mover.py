@@ -14,8 +14,18 @@ async def move(database_url: str) -> None:
         await Upkeep(database, Chain(), {"operation_log": 0, "login_log": 0}).begin()
 
 
-def run(database_url: str, portion: int) -> None:
-    """Move what is there, in portions of so many rows, in the process that was made for it."""
+async def wait(*_given: object) -> None:
+    """Wait to be killed."""
+    await asyncio.Event().wait()
+
+
+def run(database_url: str, portion: int, attaches: bool) -> None:
+    """Move what is there, in portions of so many rows, in the process that was made for it.
+
+    Unless it ``attaches`` what it has copied, it waits to be killed then.
+    """
     months.PORTION = portion  # type: ignore[misc]
+    if not attaches:
+        months.attach = wait  # type: ignore[assignment]
     maintenance.RETRY_EVERY = 0.1  # type: ignore[misc]
     asyncio.run(move(database_url))

@@ -46,9 +46,9 @@ async def write(place: Place, day: str, *numbers: int) -> None:
 
 
 @contextmanager
-def moving(place: Place, portion: int) -> Iterator[BaseProcess]:
+def moving(place: Place, portion: int, *, attaches: bool = True) -> Iterator[BaseProcess]:
     """Have a process move all months, until it is done or the block ends."""
-    process = forks().Process(target=mover.run, args=(place.database_url, portion))
+    process = forks().Process(target=mover.run, args=(place.database_url, portion, attaches))
     process.start()
     try:
         yield process
@@ -100,7 +100,7 @@ async def killed_at(place: Place, days: int, portion: int, kills: int) -> None:
         async def has_come_far(goal: int = goal) -> bool:
             return await copied(place) >= goal
 
-        with moving(place, portion) as process:
+        with moving(place, portion, attaches=False) as process:  # or it might be done before it is killed
             await until(has_come_far)
             await write(place, f"{MONTHS[-1]}-15", 1000 + kill)  # others write meanwhile
             assert process.is_alive()
