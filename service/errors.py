@@ -372,7 +372,7 @@ class RevisionUntrusted(Refusal):
     status, code, title = (
         409,
         "revision_untrusted",
-        ("The policy revision differs from its published version"),
+        "The policy revision differs from its published version",
     )
 
 

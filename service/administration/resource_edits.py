@@ -182,7 +182,7 @@ class Buttons:
         ids = [known[code].id for code in dict.fromkeys(self.codes)]
         if self.menu_ids is not None and set(self.menu_ids) != set(ids):
             raise ValidationFailed(
-                ("codes", ("The codes do not match the Buttons in menuIds: send only one of the two fields"))
+                ("codes", "The codes do not match the Buttons in menuIds: send only one of the two fields")
             )
         return ids
 

@@ -50,7 +50,7 @@ async def menus_of(connection: Connection, given: Given, before: Collection[Give
         raise ValidationFailed(
             (
                 "permissions",
-                ("The codes do not match the Buttons in menuIds: send only one of the two fields"),
+                "The codes do not match the Buttons in menuIds: send only one of the two fields",
             )
         )
     return given.menu_ids

@@ -4,7 +4,7 @@ Callers that change one hold ``role_rights.lock``, so that their checks stay val
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -28,7 +28,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, ValidationFailed
-from service.kernel.fields import ITS_TYPE, Field, declared
+from service.kernel.fields import ITS_TYPE, Field, declared, values_of
 from service.kernel.text import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, MAX_DURATION, bounds_of, one_line, whole
 from service.records.assignments import instant, not_ended
@@ -145,7 +145,7 @@ async def counted_page(
     permissions = await _counts(connection, _BUTTONS_BY_ROLE.where(role_menu.c.role_id.in_(ids)))
     counted = (
         ListedRole(
-            **{field.name: getattr(item, field.name) for field in fields(Role)},
+            **values_of(item),
             user_count=users.get(item.id, 0),
             permission_count=permissions.get(item.id, 0),
         )

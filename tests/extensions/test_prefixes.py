@@ -113,7 +113,7 @@ def test_a_prefix_below_which_the_service_has_endpoints_is_refused(
     )
 
     with pytest.raises(
-        RoutesError, match=("/api/auth, the prefix of an extension, is reserved for the service")
+        RoutesError, match="/api/auth, the prefix of an extension, is reserved for the service"
     ):
         check_routes(read_shipped(extensions=["shop"]))
 

@@ -155,7 +155,7 @@ def test_overlaps_of_thousands_of_resources_are_those_of_comparing_each_with_eac
     assert overlaps == {
         (
             f"{method} {path}",
-            (f"it takes requests from {method} {other}, whose bindings no longer apply to them"),
+            f"it takes requests from {method} {other}, whose bindings no longer apply to them",
         )
         for method in ("GET", "PUT")
         for path in paths

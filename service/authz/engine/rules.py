@@ -191,7 +191,7 @@ def _service_fault(name: str) -> str | None:
         return (
             None
             if is_other_service(name)
-            else (f"the object must be the name of another service, not {name!r}")
+            else f"the object must be the name of another service, not {name!r}"
         )
     if action in ACTIONS and is_service_name(service):
         return None
@@ -231,7 +231,7 @@ def _same_code_fault(name: str, code: str) -> str | None:
     return (
         None
         if code == name
-        else (f"object and code of a line of this layer must be equal, not {name!r} and {code!r}")
+        else f"object and code of a line of this layer must be equal, not {name!r} and {code!r}"
     )
 
 
@@ -269,7 +269,7 @@ def _request_code_fault(_name: str, code: str) -> str | None:
     return (
         None
         if code == LOGIN or is_code(code)
-        else (f"the code must be a permission code or {LOGIN}, not {code!r}")
+        else f"the code must be a permission code or {LOGIN}, not {code!r}"
     )
 
 

@@ -188,7 +188,7 @@ class _Check:
             how = (
                 "gives access, but is not listed"
                 if rule in own_rules
-                else ("is listed, but no such line exists")
+                else "is listed, but no such line exists"
             )
             yield Violation(statement, f"'{rule}' {how}", (str(rule),))
 
@@ -238,9 +238,7 @@ class _Check:
             if self._decide.passes_request(each, None):
                 yield Violation(statement, f"everyone can send {each.name} without a login", (each.name,))
             elif (held := escaping(condition_of(self._policy, each), allowed)) is not None:
-                holding = (
-                    f"a holder of {' and '.join(sorted(held))}" if held else ("everyone who is logged in")
-                )
+                holding = f"a holder of {' and '.join(sorted(held))}" if held else "everyone who is logged in"
                 yield Violation(statement, f"{holding} can send {each.name}")
 
     @broken.register

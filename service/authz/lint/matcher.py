@@ -126,7 +126,7 @@ def grammar_faults(pieces: Sequence[Piece]) -> list[Piece]:
         return [
             (
                 first,
-                (f"the matcher has more than {MOST_CHARACTERS} characters, which is too long for a review"),
+                f"the matcher has more than {MOST_CHARACTERS} characters, which is too long for a review",
             )
         ]
     if text != as_python("".join(piece for _, piece in pieces)):
@@ -218,7 +218,7 @@ def _not_in_grammar(node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
         case _:
             yield (
                 node,
-                (f"'{_shown(node)}' is neither a comparison nor a call: the matcher must be a boolean"),
+                f"'{_shown(node)}' is neither a comparison nor a call: the matcher must be a boolean",
             )
 
 

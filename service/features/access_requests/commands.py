@@ -72,7 +72,7 @@ def _add_show(parser: ArgumentParser) -> None:
 
 def _add_id(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "id", metavar="ID", type=int, help=("the number of the request, as in 'portcullis request list'")
+        "id", metavar="ID", type=int, help="the number of the request, as in 'portcullis request list'"
     )
 
 

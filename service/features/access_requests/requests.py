@@ -152,7 +152,7 @@ class AccessRequests:
         change_log.concerns(change_log.role_target(rule.role_code))
         name = ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code)
         decision = _passed(
-            unit.check.ask(REQUEST, name), (f"You are not allowed to request the role {rule.role_code}")
+            unit.check.ask(REQUEST, name), f"You are not allowed to request the role {rule.role_code}"
         )
         unit.check.require_demand(REQUEST, name)
         new = new_request(unit.caller, rule, given, decision, self.now())

@@ -130,7 +130,7 @@ async def create(
     pending = sa.select(access_request.c.id).where(same, access_request.c.state == "pending")
     if (other := (await connection.execute(pending)).scalar_one_or_none()) is not None:
         raise Conflict(
-            ("You already have a pending request for this role"), rule="unique", accessRequestId=other
+            "You already have a pending request for this role", rule="unique", accessRequestId=other
         )
     if new.emergency:
         lasts = access_request.c.granted_until > instant(new.create_time)
@@ -153,7 +153,7 @@ async def _require_few(connection: Connection, new: NewRequest) -> None:
     at = (await connection.execute(earlier)).scalar_one_or_none()
     if at is not None and at > new.create_time - timedelta(hours=1):
         raise Conflict(
-            (f"You have made {MOST_IN_AN_HOUR} requests within an hour. Try again later"), rule="limit"
+            f"You have made {MOST_IN_AN_HOUR} requests within an hour. Try again later", rule="limit"
         )
 
 

@@ -144,7 +144,7 @@ class ForgottenPasswords:
         if answer is None:
             methods = await self.second_factors.methods(known.user_id)
             raise SecondFactorRequired(
-                ("The account has a second factor, which is required too"), methods=methods
+                "The account has a second factor, which is required too", methods=methods
             )
         by_passkey = answer.method == "passkey"
         # Recovery codes count too: a person with access to the mailbox could try them, but hardly guess

@@ -208,7 +208,7 @@ def _moved(before: Assignment, given: datetime | None, now: datetime) -> datetim
         return later or now
     if later is not None:
         raise ValidationFailed(
-            ("from", ("The assignment has already started: end it, and assign the role again"))
+            ("from", "The assignment has already started: end it, and assign the role again")
         )
     return before.valid_from
 

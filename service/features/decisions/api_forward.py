@@ -72,7 +72,7 @@ class _Forward(Responders):
         if by_person:
             raise ProxyRefused(refusal_of(BY_PERSON), decision)
         raise ProxyRefused(
-            (f"The account of the proxy is not allowed to ask about the service {service}"), decision
+            f"The account of the proxy is not allowed to ask about the service {service}", decision
         )
 
     def _tell(

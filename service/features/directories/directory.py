@@ -433,7 +433,7 @@ async def _require_good(
         faults.append(
             (
                 "client",
-                ("A service account is required for a provisioning directory, and not allowed otherwise"),
+                "A service account is required for a provisioning directory, and not allowed otherwise",
             )
         )
     if faults:

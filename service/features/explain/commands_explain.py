@@ -218,7 +218,7 @@ def _told_of_refusal(answer: explained.Explained) -> Iterator[str]:
         what = (
             f"{refusal.method} {refusal.path}"
             if refusal.method
-            else ("a decision requested by another service")
+            else "a decision requested by another service"
         )
         what += "" if refusal.service == PORTCULLIS else f" of {refusal.service}"
         yield f"{refusal.create_time}: {what}, by {who}; request {refusal.request_id} ({refusal.log})"

@@ -47,7 +47,7 @@ def if_user_had(
     """
     faults = [("without", f"The user has no role {role}") for role in without if role not in had]
     faults += [
-        ("with", (f"The role {role[:64]!r} does not exist")) for role in with_ if role not in standing.codes
+        ("with", f"The role {role[:64]!r} does not exist") for role in with_ if role not in standing.codes
     ]
     _require_change(faults, without, with_)
     has = tuple(sorted({*had, *with_} - set(without)))
@@ -90,7 +90,7 @@ def with_resource(
     stored = policy.rules.codes(RESOURCE, name)
     bound = [code for code in stored if is_code(code)]
     faults = [
-        ("without", (f"{code} does not give access to the resource")) for code in without if code not in bound
+        ("without", f"{code} does not give access to the resource") for code in without if code not in bound
     ]
     _require_change([*faults, *_no_codes(with_)], without, [*with_, *words])
     codes = {*bound, *with_} - set(without)

@@ -139,10 +139,10 @@ class DeadLetters(Schema):
 
 def _add_dead_letters(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "destination", metavar="DESTINATION", nargs="?", help=("only dead letters of this destination")
+        "destination", metavar="DESTINATION", nargs="?", help="only dead letters of this destination"
     )
     parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help=("the maximum to show (default: 100)")
+        "--limit", type=int, default=100, metavar="N", help="the maximum to show (default: 100)"
     )
     add_usual(parser)
 

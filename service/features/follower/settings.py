@@ -72,7 +72,7 @@ class PdpSettings:
         self._require(self.stale in ("deny", "last-known"), "stale", "must be deny or last-known")
         self._require(0 <= self.decision_log_allows <= 1, "decision_log_allows", "must be 0 to 1")
         self._require(
-            all(map(_HOST.fullmatch, self.hosts)), "hosts", ("must be names or addresses without a port")
+            all(map(_HOST.fullmatch, self.hosts)), "hosts", "must be names or addresses without a port"
         )
         self.address()
 
@@ -116,7 +116,7 @@ class PdpSettings:
         self._require(
             loopback,
             "listen",
-            ("must be a Unix socket or loopback address, because callers are not authenticated"),
+            "must be a Unix socket or loopback address, because callers are not authenticated",
         )
         return host, int(port)
 
@@ -127,7 +127,7 @@ class PdpSettings:
         except (OSError, UnicodeDecodeError) as error:
             raise PdpSettingsError(f"key_file can't be read: {error}") from None
         self._require(
-            not mode & 0o007, "key_file", (f"is readable by all users: run chmod 600 {self.key_file}")
+            not mode & 0o007, "key_file", f"is readable by all users: run chmod 600 {self.key_file}"
         )
         self._require(text.startswith("pck_"), "key_file", "contains no API key")
         return text

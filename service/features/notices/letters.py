@@ -132,7 +132,7 @@ WORDS: Final[Mapping[str, Words]] = {
     ),
     "recovery_codes_made": _notice(
         "New recovery codes",
-        (f"New recovery codes were created for {_ACCOUNT}. The previous codes no longer work."),
+        f"New recovery codes were created for {_ACCOUNT}. The previous codes no longer work.",
     ),
     "recovery_code_used": _notice("A recovery code was used", f"A recovery code of {_ACCOUNT} was used."),
     "api_key_made": _notice(

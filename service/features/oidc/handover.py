@@ -58,7 +58,7 @@ class Handover:
                 linked_by=await self.people.all_holders(unit.connection, user_id, self.now()),
             ):
                 raise Conflict(
-                    ("This subject is already linked to another account"), rule="unique", field="subject"
+                    "This subject is already linked to another account", rule="unique", field="subject"
                 )
             unit.changes += field_changes(logged, {}, {"provider": name, "subject": subject})
             facts = {"name": name}

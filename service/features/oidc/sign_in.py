@@ -153,9 +153,7 @@ class ProviderSignIn:
             faults.append(("next", "must be a path of this service, or a URL of one of oidc.next_origins"))
         if in_cookies != (challenge is None):
             why = (
-                "must be omitted in cookie mode"
-                if in_cookies
-                else ("must be the S256 challenge of a verifier")
+                "must be omitted in cookie mode" if in_cookies else "must be the S256 challenge of a verifier"
             )
             faults.append(("challenge", why))
         elif challenge is not None and not _CHALLENGE.fullmatch(challenge):

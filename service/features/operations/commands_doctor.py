@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_usual(parser)
     parser.add_argument("--strict", action="store_true", help="exit with status 1 for warnings too")
     parser.add_argument(
-        "--url", metavar="URL", help=("also check which headers of requests to this address arrive")
+        "--url", metavar="URL", help="also check which headers of requests to this address arrive"
     )
     parser.add_argument("--state", metavar="FILE", type=Path, help="report differences from this state file")
 

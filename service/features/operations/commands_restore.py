@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--keep-api-keys",
         action="store_true",
-        help=("keep API keys valid, including keys revoked after the backup"),
+        help="keep API keys valid, including keys revoked after the backup",
     )
     parser.add_argument(
         "--unauthenticated",
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--keep-links",
         action="store_true",
-        help=("keep public links valid, including links revoked after the backup"),
+        help="keep public links valid, including links revoked after the backup",
     )
     parser.add_argument(
         "--keep-recovery-codes",

@@ -243,7 +243,7 @@ async def changes_answer(
         prior = await policy_revisions.read(connection, revision.prior_revision)
         if prior is not None and not (await seals.judged_with_lines(connection, prior)).is_trusted:
             judgement = Judgement(
-                "forged", (f"the previous revision {prior.revision} differs from its published version")
+                "forged", f"the previous revision {prior.revision} differs from its published version"
             )
     is_kept = revision.added is not None and judgement.is_trusted
     kept = await policy_history.changes_of(connection, revision.revision, part) if is_kept else None

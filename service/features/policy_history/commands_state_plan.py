@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("file", metavar="FILE", help="a file that portcullis state export has written")
     parser.add_argument(
-        "--prune", action="store_true", help=("include objects that apply --prune would delete")
+        "--prune", action="store_true", help="include objects that apply --prune would delete"
     )
     shown = parser.add_mutually_exclusive_group()
     add_json(shown)

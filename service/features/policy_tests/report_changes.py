@@ -93,7 +93,7 @@ def _lines(revision: RevisionChanges) -> list[str]:
     if revision.added_lines is None or revision.removed_lines is None:
         return ["not kept"]
     tampered = (
-        [(f"{revision.tampered} lines or revisions changed directly in the database")]
+        [f"{revision.tampered} lines or revisions changed directly in the database"]
         if revision.tampered
         else []
     )

@@ -260,7 +260,7 @@ def _edited(table_row: TableRow, before: User, role_ids: tuple[int, ...] | None,
         faults.add(
             table_row.row,
             "password",
-            ("The user already exists, and an import does not set passwords of existing users"),
+            "The user already exists, and an import does not set passwords of existing users",
         )
     differing = table_row.differing(before)
     with faults.of(table_row.row, "userName"):

@@ -175,12 +175,12 @@ def _resources(standing: Standing, resources: Collection[StoredResource]) -> Ite
         yield Finding(UNREGISTERED, name, f"no resource is registered for it: {consequence}")
     for name, other in _overlaps([resource.name for resource in enabled]):
         yield Finding(
-            OVERLAP, name, (f"it takes requests from {other}, whose bindings no longer apply to them")
+            OVERLAP, name, f"it takes requests from {other}, whose bindings no longer apply to them"
         )
     for resource in enabled:
         if not resource.buttons:
             yield Finding(
-                OPEN, resource.name, ("it has no bindings, so it is open to everyone who is logged in")
+                OPEN, resource.name, "it has no bindings, so it is open to everyone who is logged in"
             )
         for code, works in resource.buttons:
             if not works:
@@ -265,7 +265,7 @@ class _Holders:
                 yield Finding(
                     CONTRADICTION,
                     request_class.name,
-                    (f"{message}: some callers pass one of them, but none passes both"),
+                    f"{message}: some callers pass one of them, but none passes both",
                 )
 
     def _contradictions(self, lines: Sequence[DecidingLines]) -> Classes:

@@ -110,7 +110,7 @@ async def test_what_is_approved_waits_for_its_beginning_and_ends_when_it_was_ask
             "Too few of its approvals are still valid at the start",
         ),
         (
-            ("UPDATE sys.user SET status = 'disabled' WHERE id = {kestrel}"),
+            "UPDATE sys.user SET status = 'disabled' WHERE id = {kestrel}",
             "Too few of its approvals are still valid",
         ),
         (
@@ -153,7 +153,7 @@ async def test_an_author_who_may_no_longer_ask_gets_nothing_at_the_beginning(
     ended = await shown(house, request)
     assert (ended["state"], ended["endReason"]) == (
         "failed",
-        ("The author is no longer allowed to request the role"),
+        "The author is no longer allowed to request the role",
     )
 
 

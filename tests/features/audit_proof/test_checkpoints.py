@@ -112,7 +112,7 @@ async def test_a_restore_accounts_for_what_came_after_its_backup_and_for_nothing
 async def test_a_timeline_that_no_restore_has_ended_is_a_fault() -> None:
     lineage = lineage_of([FIRST, sealed(CHAIN, CUT)], [CHAIN], [checkpoint_of("elsewhere", 3)])
     assert lineage.faults == [
-        ("restore epoch elsewhere: 1 heads were reported from it, but it is not in this database")
+        "restore epoch elsewhere: 1 heads were reported from it, but it is not in this database"
     ]
 
 

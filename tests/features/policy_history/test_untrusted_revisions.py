@@ -161,7 +161,7 @@ def verified(folder: Path, variables: dict[str, str], *arguments: str) -> Ended:
             "revision 3: its seal does not match its content",
         ),
         (
-            ("DELETE FROM sys.policy_revision WHERE revision = 3"),
+            "DELETE FROM sys.policy_revision WHERE revision = 3",
             "revision 3 was removed, but 4 is based on it",
         ),
         (

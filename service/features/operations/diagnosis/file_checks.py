@@ -121,7 +121,7 @@ def data_directory(installation: Installation) -> Finding:
     except OSError as error:
         return fault(
             f"{path} can't be used: {error.strerror}",
-            ("give the user of the service access, or set another path"),
+            "give the user of the service access, or set another path",
         )
     if complaint is not None:
         return fault(f"{path} {complaint.wrong}", complaint.remedy)
@@ -144,6 +144,6 @@ async def objects(installation: Installation) -> Finding:
     except Unavailable:
         return fault(
             f"{store.description} does not respond",
-            ("check objstore.*: endpoint, bucket, region and both keys"),
+            "check objstore.*: endpoint, bucket, region and both keys",
         )
     return ok(store.description)

@@ -96,7 +96,7 @@ async def policy_workers_agree(installation: Installation) -> Finding:
     newest = latest.revision if latest else 0
     behind = [worker for worker in present if worker.fault or worker.revision < newest]
     if not behind:
-        return ok(f"{len(present)} workers use revision {newest}" if present else ("no worker is running"))
+        return ok(f"{len(present)} workers use revision {newest}" if present else "no worker is running")
     late = few(
         f"{worker.worker} with {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
         for worker in behind

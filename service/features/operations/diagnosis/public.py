@@ -57,7 +57,7 @@ def ask_publicly(url: str, token: str) -> Findings:
         return [
             (
                 "public-url",
-                fault((f"{answer.status}, but the response is not from this service"), "check the proxy"),
+                fault(f"{answer.status}, but the response is not from this service", "check the proxy"),
             )
         ]
     findings = [("public-url", ok(f"answers {answer.status}"))]

@@ -275,7 +275,7 @@ async def read_replica(installation: Installation) -> Finding:
         return warning("it does not answer", "start the standby, or correct database.replica_url")
     if not standby:
         return warning(
-            ("the server is not a standby but accepts writes"), "set database.replica_url to a standby"
+            "the server is not a standby but accepts writes", "set database.replica_url to a standby"
         )
     return ok("the standby responds")
 
@@ -289,5 +289,5 @@ def store_replicas(installation: Installation) -> Finding:
     late = sum(lag is None or lag > _SILENT for lag in store.replica_lags)
     message = f"{counted(len(store.replica_lags), 'replica')}, {late} out of touch for {_SILENT} s"
     return (
-        warning(message, ("check the log of the replica and the network in between")) if late else ok(message)
+        warning(message, "check the log of the replica and the network in between") if late else ok(message)
     )

@@ -39,7 +39,7 @@ async def backup(installation: Installation) -> Finding:
         message = f"the last backup was made at {last.snapshot_time:%Y-%m-%d %H:%M} UTC by {last.user_name}"
         if overdue:
             return warning(
-                f"{message}: older than {days} days", ("find out why portcullis backup does not run")
+                f"{message}: older than {days} days", "find out why portcullis backup does not run"
             )
         return ok(message)
     if not overdue:

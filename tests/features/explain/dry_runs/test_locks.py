@@ -86,6 +86,6 @@ async def test_a_dry_run_of_what_another_change_is_saving_is_made_again(house: I
         refused = await house.ask("PATCH", f"{path}?dryRun=true", body)
         assert (refused.status, refused.json["detail"]) == (
             503,
-            ("Another change to the same data is in progress. Try again"),
+            "Another change to the same data is in progress. Try again",
         )
     assert (await house.data("GET", path))["roleName"] == "and again"

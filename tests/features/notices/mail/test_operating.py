@@ -124,7 +124,7 @@ async def test_the_doctor_tells_of_a_mail_server_that_can_not_be_used_and_of_mai
         fine = await finding_of(seeded_database_url, **url)
         assert (fine.state, fine.message) == (
             "ok",
-            ("the mail server responds; 0 mails waiting, none for long"),
+            "the mail server responds; 0 mails waiting, none for long",
         )
         assert server.taken == []
         await put(database)

@@ -438,7 +438,7 @@ async def test_addresses_of_other_alphabets_are_written_as_the_server_can_take_t
     assert (await states(database))[-1] == (
         "given_up",
         1,
-        ("RCPT: the mail server only accepts ASCII addresses"),
+        "RCPT: the mail server only accepts ASCII addresses",
     )
 
 

@@ -308,7 +308,7 @@ def test_a_database_that_is_too_old_is_a_fault() -> None:
         (
             97,
             "ok",
-            ("a node opens up to 40 of 97 connections (10 per worker): enough for 2 nodes of this size"),
+            "a node opens up to 40 of 97 connections (10 per worker): enough for 2 nodes of this size",
         ),
     ],
 )
