@@ -41,6 +41,8 @@ DOCUMENTS: Final[list[dict[str, Any]]] = [
 DRAWN: Final = {
     # A row that is the same keeps focus and selection, and a changed one is new.
     "keyedRows": ["dbca", "typed", 1, 3, True, True, False],
+    # A reader who is faster than a menu, or whose place in the page moves, keeps the focus.
+    "hastyReader": [True, True, True, True],
     # A search in a tree shows its first rows, those above them too, and says so.
     "searchedTree": [[300, "There are more results: only the first 300 rows are shown."], [12, ""], [0, ""]],
     # What a role gains is listed when it is unfolded, and cut.

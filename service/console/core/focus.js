@@ -87,12 +87,13 @@ const LISTENERS = /** @type {[string, (event: any) => void][]} */ ([
   ],
 ]);
 
-const watching = new MutationObserver(() => {
+const watching = new MutationObserver((changes) => {
   const { activeElement } = document;
+  if (!last || (activeElement !== document.body && activeElement !== standIn)) return;
+  const element = last.within.at(-1);
   if (
-    last &&
-    !last.within.at(-1)?.isConnected &&
-    (activeElement === document.body || activeElement === standIn)
+    !element?.isConnected ||
+    changes.some(({ removedNodes }) => [...removedNodes].some((node) => node.contains(element)))
   )
     replace(last);
 });

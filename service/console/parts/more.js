@@ -46,9 +46,13 @@ export function menu(text, shown, offer, stays = false) {
     event.stopPropagation();
     fold();
   });
+  // The browser reports that the menu is open only after the act that opened it, when the reader may be in it already.
+  summary.addEventListener("click", () => {
+    if (!element.open && !stays) fill();
+  });
   element.addEventListener("toggle", () => {
-    if (element.open) fill();
-    else if (!stays) list.replaceChildren();
+    if (element.open && !list.hasChildNodes()) fill();
+    if (!element.open && !stays) list.replaceChildren();
     for (const event of ["pointerdown", "focusin"])
       document[element.open ? "addEventListener" : "removeEventListener"](event, elsewhere);
   });

@@ -31,6 +31,31 @@ async function keyedRows() {
   return result;
 }
 
+/**
+ * Open a menu and go on to what it holds before the browser reports that it is open, then move what has the focus
+ * within the page; return each time whether the focus is still there.
+ */
+async function hastyReader() {
+  const { menu } = await load("parts/more.js");
+  const { button } = await load("core/dom.js");
+  const moment = () => new Promise((resolve) => setTimeout(resolve, 50));
+  const kept = [];
+  for (const stays of [true, false]) {
+    const acts = [button("First", () => {}), button("Second", () => {})];
+    const shown = menu("More", "more", () => acts, stays);
+    document.querySelector("main").append(shown);
+    shown.querySelector("summary").click();
+    acts[1].focus();
+    await moment();
+    kept.push(document.activeElement === acts[1]);
+    shown.parentElement.prepend(shown);
+    await moment();
+    kept.push(document.activeElement === acts[1]);
+    shown.remove();
+  }
+  return kept;
+}
+
 /** Search in a tree of a thousand leaves; return how many rows are shown, and what is said about them. */
 async function searchedTree() {
   const { tree, searching } = await load("parts/tree.js");
@@ -136,6 +161,7 @@ async function units({ pairs, cases, documents }) {
     grantedCodes: await grantedCodes(cases),
     readDocuments: await readDocuments(documents),
     keyedRows: await keyedRows(),
+    hastyReader: await hastyReader(),
     searchedTree: await searchedTree(),
     listedGains: await listedGains(),
     lateList: await lateList(),
