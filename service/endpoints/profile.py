@@ -52,6 +52,8 @@ class UserInfo(Schema):
     nick_name: Annotated[str, Meta(examples=["Administrator"])]
     email: str | None
     avatar: str | None
+    language: Annotated[str | None, Meta(examples=["zh-CN"])]
+    time_zone: Annotated[str | None, Meta(examples=["Asia/Shanghai"])]
     roles: Annotated[list[str], Meta(examples=[["super"]])]
     permissions: Annotated[list[str], Meta(examples=[["*"]])]
     endings: list[RoleEnd]
@@ -134,6 +136,8 @@ class Profile(Responders, at="/api/user/profile"):
             "nickName": "Admin",
             "email": "admin@example.org",
             "phone": "+49 30 1234567",
+            "language": "zh-CN",
+            "timeZone": "Asia/Shanghai",
             "currentPassword": "your current one",
         },
     )

@@ -112,6 +112,8 @@ class Info(UserNames):
     user_id: int
     email: str | None
     avatar: str | None
+    language: str | None
+    time_zone: str | None
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
 

@@ -13,7 +13,9 @@ from service.errors import NotFound
 from service.kernel.domains import plain_address
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
+from service.kernel.languages import LANGUAGES, language_fault, spelling_of
 from service.kernel.text import MAX_NAME_LENGTH, MAX_USER_NAME, name_fault, name_key, text_fault
+from service.kernel.time_zones import MAX_ZONE, zone_fault
 from service.kernel.value_rules import AVATAR, EMAIL, ID, PHONE, Id, service_fault
 from service.records.assignments import instant, not_ended
 from service.records.bans import in_force, with_bans
@@ -55,6 +57,24 @@ class UserValues(UserNames):
     gender: Annotated[Gender | None, Field(ITS_TYPE, own=True)] = None
     avatar: Annotated[
         str | None, Field(AVATAR, own=True), Meta(description="An http(s) URL or a path from `/`.")
+    ] = None
+    language: Annotated[
+        str | None,
+        Field(language_fault, own=True, late=True, spelling=spelling_of),
+        Meta(
+            max_length=35,
+            examples=["zh-CN"],
+            description=f"A shipped language: {' or '.join(LANGUAGES)}; null if none is chosen.",
+        ),
+    ] = None
+    time_zone: Annotated[
+        str | None,
+        Field(zone_fault, own=True, late=True),
+        Meta(
+            max_length=MAX_ZONE,
+            examples=["Asia/Shanghai"],
+            description="A time zone of the IANA database; null if none is chosen.",
+        ),
     ] = None
     status: Annotated[Status, Field(ITS_TYPE)] = "enabled"
     kind: Annotated[Kind, Field(ITS_TYPE, fixed=True)] = "person"

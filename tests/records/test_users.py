@@ -136,6 +136,8 @@ async def test_the_account_of_a_user_tells_the_rights(connection: AsyncConnectio
         nick_name="Administrator",
         email=None,
         avatar=None,
+        language=None,
+        time_zone=None,
         roles=("super",),
         permissions=("*",),
     )

@@ -23,7 +23,7 @@ KEYS = "/api/user/{id}/keys"
 HARMLESS_COLUMNS: Final = {
     "user": {
         *("user_name", "user_name_key", "nick_name", "nick_name_key", "nick_name_folded"),
-        *("gender", "avatar", "status"),
+        *("gender", "avatar", "language", "time_zone", "status"),
         *("version", "create_time", "update_time", "updated_by"),
     },
     "api_key": {"last_use_time"},
@@ -43,6 +43,8 @@ VALUES: Final[dict[str, list[Any]]] = {
     "phone": ["+49 30 1234567"],
     "gender": ["other"],
     "avatar": ["/thief.png"],
+    "language": ["zh-CN"],
+    "time_zone": ["Asia/Shanghai"],
     "status": ["disabled", "enabled"],
     "service": [None, "shop", SERVICE],
     "kind": ["person", "service"],

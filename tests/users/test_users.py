@@ -12,6 +12,8 @@ ALL_OF_IT = {
     "phone": "+49 30 1234567",
     "gender": "female",
     "avatar": "https://example.org/heron.png?size=2",
+    "language": "zh-CN",
+    "timeZone": "America/Argentina/Salta",
     "status": "disabled",
 }
 
@@ -98,6 +100,9 @@ REFUSED: dict[str, list[Any]] = {
         "https://example.org/a b",
         "/" + "a" * 1024,
     ],
+    # No shipped language, though a prefix of one; folders and files of the database are no zones.
+    "language": ["", "zh", "tlh", "zh-CN\n", 7],
+    "timeZone": ["", "America", "asia/shanghai", "Europe/Atlantis", "../UTC", "leapseconds", "localtime", 7],
     "status": ["asleep"],
     "id": [7],
     "isAdmin": [True],
@@ -188,6 +193,31 @@ async def test_callers_edit_their_own_profile(house: Inside) -> None:
     assert (await house.ask("GET", "/api/user/info", token=token)).json["data"]["avatar"] == "/h.png"
     stale = await house.ask("PUT", "/api/user/profile", body, ("If-Match", '"1"'), token=token)
     assert stale.code == "precondition_failed"
+
+
+async def test_users_choose_their_language_and_time_zone(house: Inside) -> None:
+    await made(house)
+    token = await house.log_in("heron", PASSWORD)
+
+    async def chosen(*request: Any) -> tuple[str | None, str | None]:
+        data = (await house.ask(*request, token=token)).json["data"]
+        return data["language"], data["timeZone"]
+
+    assert await chosen("GET", "/api/user/info") == (None, None)
+    edit = {"language": "ZH-cn", "timeZone": "Asia/Shanghai"}
+    assert await chosen("PUT", "/api/user/profile", edit) == ("zh-CN", "Asia/Shanghai")
+    assert await chosen("GET", "/api/user/info") == ("zh-CN", "Asia/Shanghai")
+    assert await chosen("PUT", "/api/user/profile", {"language": None}) == (None, "Asia/Shanghai")
+
+
+async def test_a_client_that_does_not_know_language_and_time_zone_keeps_them(house: Inside) -> None:
+    heron = await made(house, language="zh-CN", timeZone="Asia/Shanghai")
+    known = ("userName", "nickName", "email", "phone", "gender", "avatar", "status", "service")
+    body = {name: heron[name] for name in known} | {"roleIds": [], "phone": "123"}
+
+    saved = await house.data("PUT", f"/api/user/{heron['id']}", body)
+
+    assert (saved["phone"], saved["language"], saved["timeZone"]) == ("123", "zh-CN", "Asia/Shanghai")
 
 
 async def test_a_profile_is_no_way_to_the_rest_of_the_account(shared: Inside) -> None:

@@ -53,6 +53,8 @@ user = sa.Table(
     sa.Column("phone", sa.Text),
     chosen("gender", "female", "male", "other"),
     sa.Column("avatar", sa.Text),
+    sa.Column("language", sa.Text),
+    sa.Column("time_zone", sa.Text),
     chosen("status", "enabled", "disabled", nullable=False, server_default="enabled"),
     *versioned(),
     # Versions before 0.3 sort by these and search in them.

@@ -24,7 +24,7 @@ from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
 
 EXPORT, IMPORT, DRY = "/api/user/export", "/api/user/import", "/api/user/import?dryRun=true"
-COLUMNS = "userName,nickName,email,phone,gender,avatar,status,service,kind,roles"
+COLUMNS = "userName,nickName,email,phone,gender,avatar,language,timeZone,status,service,kind,roles"
 PASSWORD = "four wary herons"
 
 
@@ -63,6 +63,8 @@ async def test_what_is_exported_can_be_imported_and_changes_nothing(house: Insid
             "phone": "+49 30 1234",
             "gender": "female",
             "avatar": "/a,b.png",
+            "language": "zh-CN",
+            "timeZone": "Asia/Shanghai",
             "roles": ["user", "auditor"],
             "password": PASSWORD,
         },
@@ -146,9 +148,9 @@ async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> No
     await give(house, {"userName": "otter", "nickName": "Otter", "email": "o@example.org"})
     table = (
         f"{COLUMNS},password\r\n"
-        f"heron,Heron,,,,,,,,user auditor,{PASSWORD}\r\n"
-        "OTTER,Otti,,,other,,disabled,,,user,\r\n"
-        "admin,Administrator,,,,,,,,super,\r\n"
+        f"heron,Heron,,,,,,,,,,user auditor,{PASSWORD}\r\n"
+        "OTTER,Otti,,,other,,,,disabled,,,user,\r\n"
+        "admin,Administrator,,,,,,,,,,super,\r\n"
     )
 
     answer = await send(house, IMPORT, table)
