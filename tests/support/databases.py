@@ -26,6 +26,9 @@ _SPARING = {
 }
 """What only databases that live longer than a test need."""
 
+_PATIENCE: Final = 3
+"""How often a copy is tried again. PostgreSQL waits 5 s for connections to the template that are closing."""
+
 
 class NewDatabase(Protocol):
     """Make a database from ``template`` (a name; nobody may be connected to it) and return its URL."""
@@ -71,11 +74,17 @@ def leave(stores: EmbeddedStores) -> None:
 
 def _create(stores: EmbeddedStores, name: str, template: str) -> None:
     with psycopg.connect(stores.url_of("postgres", administrator=True), autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("CREATE DATABASE {} OWNER portcullis TEMPLATE {} STRATEGY WAL_LOG").format(
-                sql.Identifier(name), sql.Identifier(template)
-            )
+        statement = sql.SQL("CREATE DATABASE {} OWNER portcullis TEMPLATE {} STRATEGY WAL_LOG").format(
+            sql.Identifier(name), sql.Identifier(template)
         )
+        for left in range(_PATIENCE, -1, -1):
+            try:
+                connection.execute(statement)
+            except psycopg.errors.ObjectInUse:
+                if left == 0:
+                    raise
+            else:
+                return
 
 
 def _copies_of(stores: EmbeddedStores, template: str) -> Recycled:
