@@ -58,6 +58,10 @@ def in_force(context: RequestContext, saved: Saved[Any]) -> int:
     return saved.policy.revision
 
 
+def _no_options(_context: RequestContext) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecordKind:
     """A kind of records: its methods make the responders of endpoints, each from its differences.
@@ -67,7 +71,7 @@ class RecordKind:
     answer of a write that publishes a policy revision. ``page`` and ``read`` read stored records,
     ``matching`` is the filter of ``page``. ``given`` reads the fields from a body. A record without a version
     has no tag. ``service_of`` returns the service of a record: callers see only records of services that they
-    may administer.
+    may administer. ``page_options`` returns further arguments of ``page``, which depend on the caller.
     """
 
     noun: str
@@ -80,6 +84,7 @@ class RecordKind:
     given: Callable[[Any], dict[str, Any]] = Schema.given
     versioned: bool = True
     service_of: Callable[[Any], str] | None = None
+    page_options: Callable[[RequestContext], Mapping[str, Any]] = _no_options
 
     def lists(self, query: type[PageQuery], summary: str, *codes: str) -> Responder:
         """Return the responder that lists the records that match ``query``."""
@@ -88,9 +93,10 @@ class RecordKind:
             requested = query.filter(self.matching)
             if self.service_of is not None:
                 requested = replace(requested, services=shown_services(context, endpoint.live))
+            options = self.page_options(context)
             async with endpoint.database.snapshot() as connection:
                 page = await self.page(
-                    connection, requested, page=query.page, size=query.size, sort=query.sort
+                    connection, requested, page=query.page, size=query.size, sort=query.sort, **options
                 )
             return page_answer(query, page, listed)
 

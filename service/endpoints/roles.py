@@ -39,9 +39,12 @@ class ListedRole(Role, kw_only=True):
     """A role, the number of its users, and the number of Buttons that it gives."""
 
     user_count: Annotated[
-        int,
-        Meta(ge=0, examples=[12]),
-        Meta(description="Users who have the role, or will from a later time."),
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(examples=[12]),
+        Meta(
+            description="Users who have the role, or will from a later time; null for callers who may not"
+            " list users."
+        ),
     ]
     permission_count: Annotated[
         int, Meta(ge=0, examples=[7]), Meta(description="Buttons of the role, enabled or not.")
@@ -119,6 +122,7 @@ ROLE: Final = RecordKind(
     page=roles.counted_page,
     read=roles.read,
     matching=roles.RoleFilter,
+    page_options=lambda context: {"counts_users": context.may("GET /api/user/list")},
 )
 
 

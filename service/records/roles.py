@@ -84,9 +84,9 @@ class Role(RoleValues):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedRole(Role):
-    """A role in a list, with the number of its users and of the Buttons that it gives."""
+    """A role in a list, with the numbers of its Buttons and its users; None if users were not counted."""
 
-    user_count: int
+    user_count: int | None
     permission_count: int
 
 
@@ -136,17 +136,28 @@ every = _LIST.every
 
 
 async def counted_page(
-    connection: AsyncConnection, filters: RoleFilter, *, page: int, size: int, sort: str | None
+    connection: AsyncConnection,
+    filters: RoleFilter,
+    *,
+    page: int,
+    size: int,
+    sort: str | None,
+    counts_users: bool = True,
 ) -> Page[ListedRole]:
-    """Return page ``page`` (from 1) of the matching roles with their counts; ValidationFailed as ``page``."""
+    """Return page ``page`` (from 1) of the matching roles with their counts; ValidationFailed as ``page``.
+
+    Without ``counts_users`` the number of users is None.
+    """
     listed = await _LIST.page(connection, filters, page=page, size=size, sort=sort)
     ids = [item.id for item in listed.items]
-    users = await _counts(connection, _USERS_BY_ROLE.where(user_role.c.role_id.in_(ids)))
+    users: Mapping[int, int] = {}
+    if counts_users:
+        users = await _counts(connection, _USERS_BY_ROLE.where(user_role.c.role_id.in_(ids)))
     permissions = await _counts(connection, _BUTTONS_BY_ROLE.where(role_menu.c.role_id.in_(ids)))
     counted = (
         ListedRole(
             **values_of(item),
-            user_count=users.get(item.id, 0),
+            user_count=users.get(item.id, 0) if counts_users else None,
             permission_count=permissions.get(item.id, 0),
         )
         for item in listed.items

@@ -160,3 +160,14 @@ async def test_a_list_counts_the_users_and_the_permissions_of_each_role(house: I
     assert (await counts("heron"), await counts("user")) == ([(1, 3)], [(0, 0)])
     await query(house, "UPDATE sys.user_role SET valid_until = now() - interval '1 hour'")
     assert await counts("heron") == [(0, 3)]
+
+
+async def test_users_of_a_role_are_counted_for_callers_who_may_list_users(house: Inside) -> None:
+    lists = await member(house, "heron", "system:role:list")
+    lists_both = await member(house, "ibis", "system:role:list", "system:user:list")
+
+    async def counts(token: str) -> list[int | None]:
+        answer = await house.ask("GET", "/api/role/list?roleCode=heron", token=token)
+        return [role["userCount"] for role in answer.json["data"]["items"]]
+
+    assert (await counts(lists.token), await counts(lists_both.token)) == ([None], [1])

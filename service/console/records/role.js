@@ -63,7 +63,7 @@ export const ROLE = {
     "roleName",
     "roleCode",
     "description",
-    { title: T.members, kind: "number", cell: ({ userCount }) => userCount.toLocaleString() },
+    { title: T.members, kind: "number", cell: ({ userCount }) => userCount?.toLocaleString() ?? "" },
     { title: T.gives, kind: "number", cell: ({ permissionCount }) => permissionCount.toLocaleString() },
     "enabled",
     { title: T.updated, sort: "updateTime", cell: (role) => time(role.updateTime) },
