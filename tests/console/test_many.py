@@ -99,3 +99,37 @@ def test_a_refusal_to_change_users_names_those_whom_it_is_about(visit: Visit, ho
     fault = page.get_by_role("dialog").get_by_role("listitem")
     expect(fault).to_have_text(re.compile("^serin-of-roles The user holds permissions that you do not hold"))
     assert house.user("serin-shoveler")["status"] == "enabled"
+
+
+def test_all_that_match_are_changed_in_batches_and_a_refused_batch_is_told(
+    visit: Visit, house: House
+) -> None:
+    house.execute(
+        "INSERT INTO sys.user (user_name, user_name_key, nick_name)"
+        " SELECT 'gadwall-' || n, 'gadwall-' || n, 'Gadwall' FROM generate_series(1001, 1405) AS n"
+    )
+    page = visit.open("/users?keyword=gadwall-&sort=userName&size=100", "Users")
+    bar, dialog = page.get_by_role("group", name="Selected users"), page.get_by_role("dialog")
+
+    def choose_all() -> None:
+        page.get_by_label("Select all on this page").check()
+        button(bar, "Select all 405 that match").click()
+        says(bar, "405 selected")
+
+    choose_all()
+    button(bar, "Disable").click()
+    expect(dialog).to_contain_text("Disable 405 users?", timeout=60_000)
+    says(dialog, "405 users change", "Saved in batches of 200.")
+    house.send("DELETE", f"/api/user/{house.user('gadwall-1401')['id']}")
+    button(dialog, "Disable").click()
+    expect(dialog).to_contain_text("gadwall-1401", timeout=60_000)
+    says(dialog, "400 of 405 saved.", "1\u2013200: 200 changed, 0 already in this state")
+    says(dialog, "401\u2013405: refused, nothing changed")
+    button(dialog, "Cancel").click()
+    expect(page.get_by_text("400 of 405 were saved. The others have not changed.")).to_be_visible()
+    counted = {
+        status: house.send("GET", "/api/user/list", keyword="gadwall-", status=status)["total"]
+        for status in ("disabled", "enabled")
+    }
+    assert counted == {"disabled": 400, "enabled": 4}
+    house.execute("DELETE FROM sys.user WHERE nick_name = 'Gadwall'")

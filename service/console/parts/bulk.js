@@ -56,7 +56,7 @@ function setStatus(selection, status) {
     confirm: on ? USERS.enable : USERS.disable,
     done: on ? BULK.enabled : BULK.disabled,
     danger: !on,
-    write: (dryRun) => page.call("POST", STATUS, { body: { ids, status }, dryRun }),
+    write: (batch, dryRun) => page.call("POST", STATUS, { body: { ids: batch, status }, dryRun }),
   });
 }
 
@@ -81,7 +81,7 @@ function changeRole(selection, action) {
           confirm: gives ? BULK.giveRole : BULK.takeRole,
           done: (n) => (gives ? BULK.given : BULK.taken)(n, name),
           danger: !gives,
-          write: (dryRun) => page.call("POST", ROLE, { body: { ids, roleId, action }, dryRun }),
+          write: (batch, dryRun) => page.call("POST", ROLE, { body: { ids: batch, roleId, action }, dryRun }),
         });
       },
     });
@@ -97,6 +97,6 @@ function endSessions(selection) {
     confirm: BULK.endSessions,
     done: BULK.ended,
     danger: true,
-    write: (dryRun) => page.call("POST", SESSIONS, { body: { ids }, dryRun }),
+    write: (batch, dryRun) => page.call("POST", SESSIONS, { body: { ids: batch }, dryRun }),
   });
 }

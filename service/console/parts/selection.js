@@ -1,17 +1,20 @@
 // @ts-check
 /** What is done with many records at once: each act is previewed for all of them together. */
 import { Problem } from "../client/portcullis.js";
-import { button, h } from "../core/dom.js";
+import { bullets, button, h } from "../core/dom.js";
 import { SELECTION as T, TABLE } from "../strings/table.js";
 import { tell } from "./dialog.js";
 import { agreed, attempt, previewed } from "./preview.js";
+
+/** The most records that one request changes: a longer selection is changed in batches. */
+const BATCH = 200;
 
 /**
  * @typedef {object} Act
  * @property {string} title
  * @property {string} confirm
  * @property {boolean} [danger]
- * @property {(dryRun: boolean) => Promise<any>} write Answers how many were changed, and how many not.
+ * @property {(ids: number[], dryRun: boolean) => Promise<any>} write Answers how many were changed, and how many not.
  * @property {(changed: number, unchanged: number) => string} counts What the preview says of them.
  * @property {(changed: number) => string} done
  * @property {import("./dialog.js").Box} [box] The dialog whose second step it is.
@@ -64,15 +67,22 @@ export class Selection {
    */
   async done(change) {
     const { ids } = this;
-    const answer = await (change.box ? agreed : previewed)({
-      ...change,
-      write: (dryRun) => change.write(dryRun).catch((problem) => Promise.reject(this.named(problem, ids))),
-      more: ({ changed, unchanged }) => h("p", null, change.counts(changed, unchanged)),
-    });
-    if (!answer) return;
-    // First the list anew, which forgets what is chosen: who reads that it is done may choose again at once.
-    await this.page.reload();
-    tell(change.done(answer.data.changed));
+    const batches = new Batches(ids, (batch, dryRun) =>
+      change.write(batch, dryRun).catch((problem) => Promise.reject(this.named(problem, batch))),
+    );
+    let answer;
+    try {
+      answer = await (change.box ? agreed : previewed)({
+        ...change,
+        write: (dryRun) => (dryRun ? batches.preview() : batches.save()),
+        more: ({ changed, unchanged }) => [h("p", null, change.counts(changed, unchanged)), batches.report],
+      });
+    } finally {
+      // First the list anew, which forgets what is chosen: who reads that it is done may choose again at once.
+      if (batches.saved > 0) await this.page.reload();
+      if (batches.saved > 0 && batches.saved < ids.length) tell(T.partly(batches.saved, ids.length));
+    }
+    if (answer && batches.saved === ids.length) tell(change.done(answer.data.changed));
   }
 
   /**
@@ -87,6 +97,106 @@ export class Selection {
     }));
     return problem;
   }
+}
+
+/** Changes many records, batch by batch; the first refusal ends it, and what is left can be tried again. */
+class Batches {
+  /**
+   * @param {number[]} ids
+   * @param {(ids: number[], dryRun: boolean) => Promise<any>} write
+   */
+  constructor(ids, write) {
+    this.count = ids.length;
+    this.batches = Array.from({ length: Math.ceil(ids.length / BATCH) }, (_, place) =>
+      ids.slice(place * BATCH, (place + 1) * BATCH),
+    );
+    this.write = write;
+    /** @type {any[]} */ this.answers = [];
+    /** What became of each batch; empty for a single one. */
+    this.report = h("div", { role: "status" });
+    if (this.batches.length > 1) this.report.append(h("p", { class: "note" }, T.inBatches(BATCH)));
+  }
+
+  /** How many records are in the batches that were saved. */
+  get saved() {
+    return Math.min(this.count, this.answers.length * BATCH);
+  }
+
+  /** Return what all batches together would do. */
+  async preview() {
+    const answers = [];
+    for (const batch of this.batches) answers.push(await this.write(batch, true));
+    return joined(answers);
+  }
+
+  /** Save what is not saved yet, until a batch is refused or the reader closes the dialog. */
+  async save() {
+    for (const batch of this.batches.slice(this.answers.length)) {
+      if (this.answers.length > 0 && !this.report.isConnected) break;
+      try {
+        this.answers.push(await this.write(batch, false));
+      } catch (problem) {
+        this.show(true);
+        throw problem;
+      }
+      this.show(false);
+    }
+    return joined(this.answers);
+  }
+
+  /** Show what became of each batch. @param {boolean} refused Whether the first that is not saved was refused. */
+  show(refused) {
+    if (this.batches.length === 1) return;
+    const { answers } = this;
+    this.report.replaceChildren(
+      h("p", null, T.progress(this.saved, this.count)),
+      bullets(this.batches, (batch) => {
+        const place = this.batches.indexOf(batch);
+        const range = T.range(place * BATCH + 1, place * BATCH + batch.length);
+        if (place < answers.length)
+          return `${range}: ${T.batch(answers[place].data.changed, answers[place].data.unchanged)}`;
+        return `${range}: ${refused && place === answers.length ? T.refused : T.waits}`;
+      }),
+    );
+  }
+}
+
+/** Return the answer of one request that would do the same as several. @param {any[]} answers */
+function joined(answers) {
+  const sum = (/** @type {(answer: any) => number} */ part) =>
+    answers.reduce((total, answer) => total + part(answer), 0);
+  const data = {
+    changed: sum((answer) => answer.data.changed),
+    unchanged: sum((answer) => answer.data.unchanged),
+  };
+  if (answers.length === 1 || !answers[0].preview) return { ...answers[0], data };
+  const previews = answers.map(({ preview }) => preview);
+  const preview = {
+    gains: sides(previews.flatMap(({ gains }) => gains)),
+    loses: sides(previews.flatMap(({ loses }) => loses)),
+    keptOut: {
+      users: sum((answer) => answer.preview.keptOut.users),
+      userNames: previews.flatMap(({ keptOut }) => keptOut.userNames).slice(0, BATCH),
+    },
+    sessions: sum((answer) => answer.preview.sessions),
+    warnings: [...new Set(previews.flatMap(({ warnings }) => warnings))],
+    demands: unique(previews.flatMap(({ demands }) => demands)),
+  };
+  return { ...answers[0], data, preview };
+}
+
+/** Return what roles gain or lose; the users of the same change are added up. @param {any[]} changes */
+function sides(changes) {
+  const same = Map.groupBy(changes, (change) => JSON.stringify({ ...change, users: 0 }));
+  return [...same.values()].map((alike) => ({
+    ...alike[0],
+    users: alike.reduce((total, { users }) => total + users, 0),
+  }));
+}
+
+/** @template T @param {T[]} values @returns {T[]} */
+function unique(values) {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
 /**
@@ -106,7 +216,7 @@ export function switching(page, template, records, nameOf) {
           title: (enabled ? T.enableTitle : T.disableTitle)(records(ids.length)),
           confirm: enabled ? T.enable : T.disable,
           danger: !enabled,
-          write: (dryRun) => page.call("POST", template, { body: { ids, enabled }, dryRun }),
+          write: (batch, dryRun) => page.call("POST", template, { body: { ids: batch, enabled }, dryRun }),
           counts: (changed, unchanged) => T.counts(records(changed), unchanged),
           done: (changed) => (enabled ? T.enabled : T.disabled)(records(changed)),
         });

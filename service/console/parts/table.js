@@ -11,8 +11,8 @@ import { leading } from "./row-links.js";
 import { scrolling } from "./scroll.js";
 import { trouble } from "./trouble.js";
 
-/** The most records that one act of the API takes. */
-const MOST_CHOSEN = 200;
+/** The most records that the reader may choose: more would hold up the browser. */
+const MOST_CHOSEN = 10_000;
 
 /**
  * The page before one that has a cursor, by that cursor.
@@ -141,7 +141,7 @@ export function listing(page, config) {
     chosen?.(keys, rest && keys.size < MOST_CHOSEN ? { total, most: MOST_CHOSEN, choose: everything } : null);
   }
 
-  /** Choose all records that fit the filters, up to the most of one act. */
+  /** Choose all records that fit the filters, up to the most that may be chosen. */
   async function everything() {
     for await (const items of pagesOf(read, most)) {
       for (const key of items.map((item) => select?.(item) ?? null)) {

@@ -12,7 +12,7 @@ export const MAILS = {
   next: "Next attempt",
   fault: "Last error",
   none: "No mail matches.",
-  states: /** @type {Record<string, string>} */ ({ waiting: "waiting", sent: "sent", given_up: "given up" }),
+  states: /** @type {Record<string, string>} */ ({ waiting: "Waiting", sent: "Sent", given_up: "Given up" }),
   kinds: /** @type {Record<string, string>} */ ({
     invitation: "Invitation",
     password_reset: "Forgotten password",

@@ -48,4 +48,16 @@ export const SELECTION = {
     `${changed} to change, ${unchanged.toLocaleString()} already in this state.`,
   enabled: (/** @type {string} */ records) => `Enabled ${records}.`,
   disabled: (/** @type {string} */ records) => `Disabled ${records}.`,
+  inBatches: (/** @type {number} */ most) =>
+    `Saved in batches of ${most}. A refused batch stops the act; batches saved before it stay saved.`,
+  range: (/** @type {number} */ from, /** @type {number} */ to) =>
+    `${from.toLocaleString()}–${to.toLocaleString()}`,
+  batch: (/** @type {number} */ changed, /** @type {number} */ unchanged) =>
+    `${changed.toLocaleString()} changed, ${unchanged.toLocaleString()} already in this state`,
+  refused: "refused, nothing changed",
+  waits: "not started",
+  progress: (/** @type {number} */ saved, /** @type {number} */ all) =>
+    `${saved.toLocaleString()} of ${all.toLocaleString()} saved.`,
+  partly: (/** @type {number} */ saved, /** @type {number} */ all) =>
+    `${saved.toLocaleString()} of ${all.toLocaleString()} were saved. The others have not changed.`,
 };
