@@ -50,6 +50,15 @@ def unescape_formula(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell) else cell
 
 
+def column_letters(place: int) -> str:
+    """Return the spreadsheet letters of a column, whose position is counted from 0."""
+    name = ""
+    while place >= 0:
+        name = chr(ord("A") + place % 26) + name
+        place = place // 26 - 1
+    return name
+
+
 SHAPING: Final = "\u200c\u200d\ufe0e\ufe0f"
 """The joiners, and the selectors of text or emoji: visible by their effect on neighbouring characters."""
 

@@ -32,7 +32,7 @@ from service.kernel.fields import ITS_TYPE, Field, declared, values_of
 from service.kernel.text import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, MAX_DURATION, bounds_of, one_line, whole
 from service.records.assignments import instant, not_ended
-from service.records.database.filters import any_of, contains, equals, whether
+from service.records.database.filters import any_of, conditions_of, contains, equals, whether
 from service.records.database.paging import Page, RecordList, sorts_of
 from service.records.database.row_mapper import PreparedSelect, RowMapper, RowWriter, Source
 from service.records.schema.rights import menu, role, role_menu, user, user_role
@@ -347,9 +347,12 @@ _PERMISSIONS: Final = (
 _CODED: Final = RowMapper(CodedRole, role, permissions=func.array(_PERMISSIONS.scalar_subquery()))
 
 
-async def after(connection: AsyncConnection, role_id: int, most: int) -> list[CodedRole]:
-    """Return the first ``most`` roles whose id is greater than ``role_id``, in order."""
-    following = _CODED.select.where(role.c.id > role_id)
+async def after(
+    connection: AsyncConnection, role_id: int, most: int, criteria: RoleFilter | None = None
+) -> list[CodedRole]:
+    """Return the first ``most`` matching roles whose id is greater than ``role_id``, in order."""
+    conditions = () if criteria is None else conditions_of(criteria)
+    following = _CODED.select.where(role.c.id > role_id, *conditions)
     return await _CODED.all(connection, following.order_by(role.c.id).limit(most))
 
 

@@ -379,7 +379,12 @@ _CODES: Final = (
 _CODED: Final = RowMapper(CodedUser, user, roles=func.array(_CODES.scalar_subquery()))
 
 
-async def after(connection: AsyncConnection, user_id: int, most: int) -> list[CodedUser]:
-    """Return the first ``most`` users whose id is greater than ``user_id``, in order."""
+async def after(
+    connection: AsyncConnection, user_id: int, most: int, criteria: UserFilter | None = None
+) -> list[CodedUser]:
+    """Return the first ``most`` matching users whose id is greater than ``user_id``, in order."""
     following = _CODED.select.where(user.c.id > user_id)
+    if criteria is not None:
+        in_roles = [user.c.id.in_(query) for query in await _in_roles(connection, criteria)]
+        following = following.where(*filters.conditions_of(criteria), *in_roles)
     return await _CODED.all(connection, following.order_by(user.c.id).limit(most))

@@ -20,7 +20,7 @@ from service.features.log_reading.store_paging import BATCH, LogReader
 from service.features.log_reading.store_queries import OPERATIONS, OperationFilter
 from service.records.database.transactions import Database, engine
 from service.web.content import streams
-from service.web.content.streams import export
+from service.web.content.streams import TableFormat, export
 from service.web.messages.schema import Schema
 from tests.log_reading.entries import at, logins, operations
 from tests.support.cases import with_each
@@ -227,7 +227,7 @@ async def test_the_source_of_an_export_is_closed_with_it() -> None:
         finally:
             closed.append(True)
 
-    stream = export(batches(), Row, "jsonl", "x")
+    stream = export(batches(), Row, TableFormat("jsonl"), "x")
     assert await anext(stream.chunks) == b'{"a":1}\n'
     await stream.chunks.aclose()
     assert closed == [True]

@@ -16,7 +16,16 @@ from service.features.log_reading.lists import (
     time_page,
 )
 from service.features.log_reading.store_paging import Log, LogReader
-from service.web.content.streams import CSV, JSON, JSON_LINES, Stream, export
+from service.web.content.streams import (
+    CSV,
+    JSON,
+    JSON_LINES,
+    XLSX,
+    Stream,
+    TableFormat,
+    WithMark,
+    export,
+)
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, logged, needs, sends
 from service.web.messages.schema import PageNumber, PageSize, Schema
@@ -30,7 +39,7 @@ _PAGED: Final = (
     ("cursor", Cursor | None, None),
     ("after", After | None, None),
 )
-_EXPORTED: Final = (("format", FileFormat, "csv"), ("limit", Limit, 100_000))
+_EXPORTED: Final = (("format", FileFormat, "csv"), ("bom", WithMark, False), ("limit", Limit, 100_000))
 
 
 class LogQuery(TimeQuery):
@@ -88,10 +97,10 @@ def export_of(view: LogView) -> type[LogEndpoint]:
 
     @needs(f"system:{view.name}:export", name=f"export{_words(view)}s")
     @logged("export", "EXPORT", keeps="params")
-    @sends(CSV, JSON, JSON_LINES, of=_rows_of(view))
+    @sends(CSV, JSON, JSON_LINES, XLSX, of=_rows_of(view))
     async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Stream:
         rows = batches_of(self.logs, view.exported, query.criteria, query, view.row)
-        return export(rows, view.row, query.format, view.name)
+        return export(rows, view.row, TableFormat(query.format, query.bom), view.name)
 
     on_get.__doc__ = f"Export {view.entries} as a file."
     on_get.__annotations__ |= {"query": _extended(view.query, _EXPORTED)}

@@ -56,7 +56,10 @@ Address = Annotated[
 ]
 FileFormat = Annotated[
     Format,
-    Meta(description="CSV with a header, JSON with the rows as `items`, or one JSON object per line."),
+    Meta(
+        description="CSV with a header, JSON with the rows as `items`, one JSON object per line, or an Excel"
+        " workbook."
+    ),
 ]
 
 

@@ -1,5 +1,6 @@
 """Users and roles as tables: ``/api/user/export``, ``/api/role/export``, and the imports."""
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -19,10 +20,10 @@ from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.roles import RoleCode, RoleValues
 from service.records.user_list import UserValues
-from service.web.content.streams import JSON, JSON_LINES, Stream
+from service.web.content.streams import JSON, JSON_LINES, XLSX, Stream
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import logged, needs, sends, writes
-from service.web.messages.record_schemas import body_of
+from service.web.messages.record_schemas import body_of, filters_of
 from service.web.messages.schema import Schema
 
 RoleOfUser = Annotated[str, Meta(max_length=64, examples=["auditor"])]
@@ -46,14 +47,20 @@ class ImportedUsers(Table):
     users: Annotated[list[ImportedUser], Meta(max_length=MAX_ROWS)]
 
 
+@filters_of(user_list.UserFilter)
+class UserExportQuery(table_files.ExportQuery):
+    """Filters of the exported users, and the format of the file."""
+
+
 class UserExport(Endpoint[Database], at="/api/user/export"):
     @needs("system:user:export", name="exportUsers")
     @logged("export", "EXPORT", keeps="params")
-    @sends(CSV, JSON, JSON_LINES, of=ImportedUsers)
-    async def on_get(self, context: RequestContext, query: table_files.ExportQuery) -> Stream:
-        """Export all users, without their passwords."""
-        users = batches(self.part, user_list.after)
-        return table_files.table_file(users, ImportedUsers, query.format, "users", without=["password"])
+    @sends(CSV, JSON, JSON_LINES, XLSX, of=ImportedUsers)
+    async def on_get(self, context: RequestContext, query: UserExportQuery) -> Stream:
+        """Export the users that match the filters, by default all, without their passwords."""
+        after = partial(user_list.after, criteria=query.filter(user_list.UserFilter))
+        users = batches(self.part, after)
+        return table_files.table_file(users, ImportedUsers, query.form, "users", without=["password"])
 
 
 class UserTableImport(Endpoint[UserImport], at="/api/user/import"):
@@ -96,13 +103,19 @@ class ImportedRoles(Table):
     roles: Annotated[list[ImportedRole], Meta(max_length=MAX_ROWS)]
 
 
+@filters_of(roles.RoleFilter)
+class RoleExportQuery(table_files.ExportQuery):
+    """Filters of the exported roles, and the format of the file."""
+
+
 class RoleExport(Endpoint[Database], at="/api/role/export"):
     @needs("system:role:export", name="exportRoles")
     @logged("export", "EXPORT", keeps="params")
-    @sends(CSV, JSON, JSON_LINES, of=ImportedRoles)
-    async def on_get(self, context: RequestContext, query: table_files.ExportQuery) -> Stream:
-        """Export all roles."""
-        return table_files.table_file(batches(self.part, roles.after), ImportedRoles, query.format, "roles")
+    @sends(CSV, JSON, JSON_LINES, XLSX, of=ImportedRoles)
+    async def on_get(self, context: RequestContext, query: RoleExportQuery) -> Stream:
+        """Export the roles that match the filters, by default all."""
+        after = partial(roles.after, criteria=query.filter(roles.RoleFilter))
+        return table_files.table_file(batches(self.part, after), ImportedRoles, query.form, "roles")
 
 
 class RoleTableImport(Endpoint[RoleImport], at="/api/role/import"):

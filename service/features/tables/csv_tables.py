@@ -1,14 +1,14 @@
-"""Tables in CSV (RFC 4180), as programs and spreadsheets write them.
+"""Tables of text cells: CSV (RFC 4180), as programs and spreadsheets write it, and the rows of any table.
 
-Blanks around cells, empty columns and empty rows are skipped. Errors name the separator, the column or the
-row.
+Commas, semicolons or tabs separate cells; the header shows which. Blanks around cells, empty columns and
+empty rows are skipped. Errors name the separator, the column or the row.
 """
 
 import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from msgspec import Struct
 from msgspec.inspect import Field, ListType, NoneType, UnionType
@@ -16,54 +16,94 @@ from msgspec.inspect import Field, ListType, NoneType, UnionType
 from service.audit.redaction import is_sensitive
 from service.errors import BadRequest, RowFault, ValidationFailed
 from service.kernel.sentences import metas_of
-from service.kernel.text import unescape_formula
+from service.kernel.text import column_letters, unescape_formula
 from service.kernel.type_faults import fields_of_struct
 from service.web.messages.faults import shown_field
 
 Raw = tuple[int, dict[str, Any] | RowFault]
 
+
+class Unreadable(Struct, frozen=True):
+    """A cell without a value that could be imported; ``reason`` follows the name of its column."""
+
+    reason: str
+
+
+Cell = str | Unreadable
+
 _ROW: Final = "row"  # the field named in faults of a whole row
-_SEPARATORS: Final[Mapping[str, str]] = {";": "semicolons", "\t": "tabs", "|": "bars"}
-_DIRECTIVE: Final = re.compile(r"sep=(.?)", re.IGNORECASE)
+_SEPARATORS: Final = {",": "`,`", ";": "`;`", "\t": "a tab"}
+"""Separators that are read, and their names in messages; programs write commas."""
+_OTHERS: Final = {"|": "`|`", ":": "`:`"}
+_DIRECTIVE: Final = re.compile(r"sep=(.)(?:\r\n|\n|\r|$)", re.IGNORECASE)
 """The first line in which spreadsheets state the separator."""
 _MARK: Final = "\ufeff"
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-class CsvTable:
+class CellTable:
     """Reads tables with rows of ``kind``; ``columns`` are by name; ``name`` is the field with the rows."""
 
     def __init__(self, name: str, columns: Mapping[str, Field], kind: type[Struct], most: int) -> None:
         self._name = name
         self._columns = columns
         self._by_key = {column.casefold(): column for column in columns}
-        self._most = most
+        self.most = most
         self._as_they_are = frozenset(
             column for column, field in fields_of_struct(kind).items() if _keeps_blanks(column, field.type)
         )
 
-    def rows(self, body: bytes) -> list[Raw]:
+    def rows_of_csv(self, body: bytes) -> list[Raw]:
+        """Return the rows of a CSV; see ``rows``. Raises ``BadRequest`` for text that is no CSV in UTF-8."""
+        if body.startswith(_UTF_16):
+            raise BadRequest("The body is UTF-16: save the table as CSV UTF-8")
+        try:
+            text = body.decode("utf-8").removeprefix(_MARK)  # spreadsheets write a byte order mark
+        except UnicodeDecodeError:
+            raise BadRequest("The body is not UTF-8: save the table as CSV UTF-8") from None
+        if directive := _DIRECTIVE.match(text):
+            if directive[1] not in _SEPARATORS:
+                self._refuse_separator(directive[1])
+            return self.rows(self._lines(text[directive.end() :], directive[1]), directive[1])
+        separator = self._separator(text)
+        return self.rows(self._lines(text, separator), separator)
+
+    def rows(
+        self, lines: Sequence[Sequence[Cell]], separator: str = "", *, from_first: bool = False
+    ) -> list[Raw]:
         """Return the rows with their numbers: 1 is the line after the header, and empty ones count.
 
-        Raises ``BadRequest`` for invalid CSV, and ``ValidationFailed`` for the header and for too many rows.
+        With ``from_first`` 1 is the second line of the sheet, wherever the header is. Raises
+        ``ValidationFailed`` for the header and for too many rows.
         """
-        lines = self._lines(body)
         first = next((place for place, cells in enumerate(lines) if _is_filled(cells)), len(lines))
-        header = self._header(lines[first] if first < len(lines) else ())
-        filled = [(number, cells) for number, cells in enumerate(lines[first + 1 :], 1) if _is_filled(cells)]
-        if len(filled) > self._most:
-            raise ValidationFailed((self._name, f"There must be at most {self._most} rows"))
-        return [(number, self._row(number, header, cells)) for number, cells in filled]
+        header = self._header(lines[first] if first < len(lines) else (), separator)
+        begin = first + 1 if from_first else 1
+        following = lines[first + 1 :]
+        filled = [(number, cells) for number, cells in enumerate(following, begin) if _is_filled(cells)]
+        if len(filled) > self.most:
+            raise ValidationFailed((self._name, f"There must be at most {self.most} rows"))
+        return [(number, self._row(number, header, cells, separator)) for number, cells in filled]
 
-    def _header(self, cells: Sequence[str]) -> list[str]:
+    def _separator(self, text: str) -> str:
+        """Return the separator by which the first line with text has the most names of columns."""
+        line = next((line for line in text.splitlines() if line.strip(' ,;"\t')), "")
+        return max(_SEPARATORS, key=lambda separator: self._names_in(line, separator))
+
+    def _names_in(self, line: str, separator: str) -> int:
+        """Return how many cells of ``line`` are names of columns, if ``separator`` separates them."""
+        return sum(cell.strip(' \t"\u00a0').casefold() in self._by_key for cell in line.split(separator))
+
+    def _header(self, cells: Sequence[Cell], separator: str) -> list[str]:
         """Return the names of the columns, "" for unnamed ones; raises ValidationFailed."""
-        names = [cell.strip() for cell in cells]
+        names = [cell.strip() if isinstance(cell, str) else "?" for cell in cells]
         while names and not names[-1]:
             names.pop()
         if not names:
             raise ValidationFailed((self._name, "The first line must name the columns"))
         known = [self._by_key.get(name.casefold(), "") for name in names]
-        if not any(known):
-            self._require_commas(",".join(names))
+        if separator and not any(known):
+            self._suggest_separator(separator.join(names), separator)
         if faults := list(self._header_faults(names, known)):
             raise ValidationFailed(*faults)
         return known
@@ -71,52 +111,63 @@ class CsvTable:
     def _header_faults(self, names: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str, str]]:
         for place, (name, column) in enumerate(zip(names, known, strict=True)):
             if column in known[:place] and column:
-                yield column, f"The column is named twice: in {_letters(place)} too"
+                yield column, f"The column is named twice: in {column_letters(place)} too"
             elif name and not column:
                 listed = ", ".join(self._columns)
-                yield shown_field(name, self._name), f"Column {_letters(place)} is none of {listed}"
+                yield shown_field(name, self._name), f"Column {column_letters(place)} is none of {listed}"
         for needed, field in self._columns.items():
             if field.required and needed not in known:
                 yield needed, "The column is required"
 
-    def _require_commas(self, header: str) -> None:
-        """Raise ValidationFailed for a header whose names are separated by anything else."""
-        directive = _DIRECTIVE.match(header)
-        for separator, word in _SEPARATORS.items():
-            names = (name.strip(' "').casefold() for name in header.split(separator)[1:])
-            if any(name in self._by_key for name in names) or (directive and directive[1] == separator):
-                fault = f"The columns are separated by {word}: separate them by commas"
-                raise ValidationFailed((self._name, fault))
+    def _suggest_separator(self, line: str, separator: str) -> None:
+        """Raise ValidationFailed if another separator than ``separator`` would show names of columns."""
+        others = [other for other in (*_SEPARATORS, *_OTHERS) if other != separator]
+        best = max(others, key=lambda other: self._names_in(line, other))
+        if self._names_in(line, best) > self._names_in(line, separator):
+            self._refuse_separator(best)
 
-    def _lines(self, body: bytes) -> list[list[str]]:
+    def _refuse_separator(self, separator: str) -> NoReturn:
+        seems = _SEPARATORS.get(separator) or _OTHERS.get(separator) or "no character that is read"
+        fault = f"The separator seems to be {seems}: separate the columns by `,`, `;` or a tab"
+        raise ValidationFailed((self._name, fault))
+
+    def _lines(self, text: str, separator: str) -> list[list[str]]:
         """Return the lines of the table, as cells; raises BadRequest and ValidationFailed."""
-        try:
-            text = body.decode("utf-8").removeprefix(_MARK)  # spreadsheets write a byte order mark
-        except UnicodeDecodeError:
-            raise BadRequest("The body is not UTF-8") from None
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         try:
             return list(reader)
         except csv.Error:
-            self._require_commas(text.strip().splitlines()[0])
+            self._suggest_separator(text.strip().splitlines()[0], separator)
             raise BadRequest(f"The body is not well-formed CSV: see line {reader.line_num}") from None
 
-    def _row(self, number: int, header: Sequence[str], cells: Sequence[str]) -> dict[str, Any] | RowFault:
+    def _row(
+        self, number: int, header: Sequence[str], cells: Sequence[Cell], separator: str
+    ) -> dict[str, Any] | RowFault:
+        if not separator:  # a workbook leaves out empty cells
+            cells = [*cells, *([""] * (len(header) - len(cells)))]
         if len(cells) < len(header):
             missing = next((name for name in header[len(cells) :] if name), _ROW)
-            return RowFault(number, missing, f"The row has {len(cells)} cells, and the header {len(header)}")
+            fault = f"The row has {len(cells)} cells, and the header {len(header)}"
+            line = separator.join(map(str, cells))
+            for other, named in _SEPARATORS.items():
+                if other != separator and line.count(other) == len(header) - 1:
+                    fault += f": the separator of this row seems to be {named}"
+            return RowFault(number, missing, fault)
         row: dict[str, Any] = {}
         for place, cell in enumerate(cells):
             name = header[place] if place < len(header) else ""
+            if isinstance(cell, Unreadable):
+                return RowFault(number, name or _ROW, f"Column {column_letters(place)} {cell.reason}")
             if not name:
                 if cell.strip():
-                    fault = f"Column {_letters(place)} has a value here, and no name in the header"
+                    fault = f"Column {column_letters(place)} has a value here, and no name in the header"
                     return RowFault(number, _ROW, fault)
                 continue
             if "\0" in cell:
                 return RowFault(number, name, "must not hold U+0000, which can't be seen")
             text = cell if name in self._as_they_are else cell.strip()
-            _put(row, self._columns[name], unescape_formula(text))
+            # A workbook has texts as they are: its cells say which of them are formulas.
+            _put(row, self._columns[name], unescape_formula(text) if separator else text)
         return row
 
 
@@ -126,17 +177,8 @@ def _keeps_blanks(name: str, kind: Any) -> bool:
     return is_sensitive(name) or any(getattr(rule, "lines", False) for rule in rules)
 
 
-def _is_filled(cells: Sequence[str]) -> bool:
-    return any(cell.strip() for cell in cells)
-
-
-def _letters(place: int) -> str:
-    """Return the spreadsheet letters of a column, whose position is counted from 0."""
-    letters = ""
-    while place >= 0:
-        letters = chr(ord("A") + place % 26) + letters
-        place = place // 26 - 1
-    return letters
+def _is_filled(cells: Sequence[Cell]) -> bool:
+    return any(isinstance(cell, Unreadable) or cell.strip() for cell in cells)
 
 
 def _put(row: dict[str, Any], column: Field, text: str) -> None:

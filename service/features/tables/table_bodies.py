@@ -1,4 +1,4 @@
-"""Tables: bodies of many rows, as JSON or CSV; each row is validated on its own."""
+"""Tables: bodies of many rows, as JSON, CSV or a workbook; each row is validated on its own."""
 
 import asyncio
 import json
@@ -11,10 +11,10 @@ from msgspec import Meta, Struct
 from msgspec.inspect import Field, ListType, StructType, type_info
 
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
-from service.features.tables.csv_tables import CsvTable, Raw
+from service.features.tables.csv_tables import CellTable, Raw
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.strict_json import strict_json
-from service.web.content.streams import JSON, JSON_LINES
+from service.web.content.streams import JSON, JSON_LINES, XLSX
 from service.web.messages.bodies import MAX_BODY, JsonBody
 from service.web.messages.dialect import BodyReader, OwnBody
 from service.web.messages.faults import check_text, faults_of
@@ -37,9 +37,9 @@ class Table(Schema, OwnBody, dict=True):
 
     ``numbers`` are those of the rows where they were read: a sheet may have empty ones between them.
 
-    In JSON Lines each line is a row. In CSV (RFC 4180, with a header, in UTF-8) the columns are the fields of
-    the rows. A list is written as words separated by spaces. An empty cell is an empty list, else null if
-    allowed, else absent.
+    In JSON Lines each line is a row. In CSV (RFC 4180, with a header, in UTF-8) and in a workbook (XLSX) the
+    columns are the fields of the rows. A list is written as words separated by spaces. An empty cell is an
+    empty list, else null if allowed, else absent.
     """
 
     media_types: ClassVar[tuple[str, ...]] = (JSON,)
@@ -52,10 +52,11 @@ class Table(Schema, OwnBody, dict=True):
 
     @classmethod
     def further(cls, example: Any) -> Mapping[str, Any]:
-        """Return the table as CSV and as JSON Lines."""
+        """Return the table as CSV, as JSON Lines and as a workbook."""
         return {
             CSV: {"schema": {"type": "string"}, "example": header_of(cls)},
             JSON_LINES: {"schema": {"type": "string"}, "example": _as_lines(example)},
+            XLSX: {"schema": {"type": "string", "format": "binary"}},
         }
 
 
@@ -82,7 +83,7 @@ class TableBody(Generic[T]):
         self._most = rows.max_length or MAX_ROWS
         self._row: type[Struct] = row.cls
         columns = {column.encode_name: column for column in row.fields}
-        self._csv = CsvTable(self._name, columns, row.cls, self._most)
+        self._cells = CellTable(self._name, columns, row.cls, self._most)
         loose = Annotated[list[dict[str, Any]], Meta(max_length=self._most)]
         self._json = JsonBody(
             msgspec.defstruct("Loose", [(field.encode_name, loose)], forbid_unknown_fields=True)
@@ -98,14 +99,19 @@ class TableBody(Generic[T]):
             if _CSV.fullmatch(content_type) is None or request.raw_header(b"content-encoding") is not None:
                 raise UnsupportedMediaType("CSV must be in UTF-8, with a header, and not compressed")
             body = await request.body_within(MAX_BODY)
-            return await asyncio.to_thread(lambda: self._made(self._csv.rows(body), strict=False))
+            return await asyncio.to_thread(lambda: self._made(self._cells.rows_of_csv(body), strict=False))
+        if content_type == XLSX:
+            if request.raw_header(b"content-encoding") is not None:
+                raise UnsupportedMediaType("The body must not be compressed")
+            body = await request.body_within(MAX_BODY)
+            return await asyncio.to_thread(lambda: self._made(self._from_workbook(body), strict=False))
         if content_type == JSON_LINES:
             if request.raw_header(b"content-encoding") is not None:
                 raise UnsupportedMediaType("The body must not be compressed")
             body = await request.body_within(MAX_BODY)
             return await asyncio.to_thread(lambda: self._made(self._from_lines(body), strict=True))
         if not content_type.startswith(JSON):
-            raise UnsupportedMediaType(f"The body must be {JSON}, {JSON_LINES} or {CSV}, in UTF-8")
+            raise UnsupportedMediaType(f"The body must be {JSON}, {JSON_LINES} or {CSV}, in UTF-8, or {XLSX}")
         rows = getattr(await self._json.read(request), self._name)
         return await asyncio.to_thread(lambda: self._made(enumerate(rows, 1), strict=True))
 
@@ -127,6 +133,11 @@ class TableBody(Generic[T]):
         table = self._kind(made)
         table.__dict__["numbers"] = numbers
         return table
+
+    def _from_workbook(self, body: bytes) -> list[Raw]:
+        from service.features.tables.workbook_reading import lines_of  # noqa: PLC0415 - few workers read one
+
+        return self._cells.rows(lines_of(body), from_first=True)
 
     def _from_lines(self, body: bytes) -> list[Raw]:
         lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]

@@ -1,23 +1,22 @@
 """Tables as files: their queries, exports in the format of imports, and the answer to an import."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
-from typing import Annotated, Any, Final, Literal
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from service.features.tables.table_bodies import CSV, Table, rows_of
 from service.features.tables.table_import import TableRow
-from service.kernel.text import escape_formula
-from service.web.content.streams import Format, Stream, file_of
+from service.web.content.streams import Format, Stream, TableFormat, WithMark, file_of
 from service.web.messages.schema import Schema
 
 
 def table_file(
     batches: AsyncGenerator[Sequence[object], None],
     kind: type[Table],
-    form: Format,
+    form: TableFormat,
     name: str,
     *,
     without: Collection[str] = (),
@@ -28,29 +27,29 @@ def table_file(
     for each column.
     """
     rows, _, row = rows_of(kind)
-    columns = {column.encode_name: column.name for column in row.fields if column.name not in without}
+    fields = {column.encode_name: column.name for column in row.fields if column.name not in without}
+    types = {field.encode_name: field.type for field in msgspec.structs.fields(row.cls)}
     return file_of(
         batches,
         form,
         name,
         member=rows.encode_name,
-        columns=columns,
-        cells=lambda record: [_cell(getattr(record, field)) for field in columns.values()],
+        columns={column: types[column] for column in fields},
+        cells=lambda record: [_cell(getattr(record, field)) for field in fields.values()],
         encode=lambda record: msgspec.json.encode(
-            {key: getattr(record, field) for key, field in columns.items()}
+            {key: getattr(record, field) for key, field in fields.items()}
         ),
         csv_type=f"{CSV}; charset=utf-8; header=present",
     )
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
+def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return escape_formula(" ".join(value) if isinstance(value, tuple | list) else str(value))
+    return " ".join(value) if isinstance(value, tuple | list) else value
 
 
+F = TypeVar("F")
 UNCHANGED = "unchanged"
 NO_KEYS: Final = "a repeated import finds its records by name and creates none twice"
 """The reason why imports refuse an ``Idempotency-Key``."""
@@ -60,6 +59,17 @@ class ExportQuery(Schema):
     """The format of the file. An import reads all of them."""
 
     format: Format = "csv"
+    bom: WithMark = False
+
+    @property
+    def form(self) -> TableFormat:
+        """The format and its options."""
+        return TableFormat(self.format, self.bom)
+
+    def filter(self, kind: Callable[..., F]) -> F:
+        """Return the filter ``kind``, made from the parameters of the same names."""
+        names = {*self.__struct_fields__} - {*ExportQuery.__struct_fields__}
+        return kind(**{name: getattr(self, name) for name in names})
 
 
 class ImportQuery(Schema):

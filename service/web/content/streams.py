@@ -8,17 +8,18 @@ import io
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 from urllib.parse import quote
 
 import msgspec
 import structlog
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from service.kernel.clock import now
 from service.kernel.text import escape_formula
-from service.web.messages.schema import Schema, json_text
+from service.web.messages.schema import Moment, Schema, json_text
 
+_MARK: Final = "\ufeff"
 _TOKEN: Final = "!#$&+-.^_`|~"  # noqa: S105 - RFC 8187 §3.2.1, attr-char beside letters and digits
 
 ANY_TYPE: Final = "*/*"
@@ -129,51 +130,66 @@ def attachment(file_name: str) -> str:
 
 T = TypeVar("T")
 
-Format = Literal["csv", "json", "jsonl"]
-"""CSV (RFC 4180) in UTF-8 with a header, one JSON document, or one JSON object per line."""
+Format = Literal["csv", "json", "jsonl", "xlsx"]
+"""CSV (RFC 4180) in UTF-8 with a header, one JSON document, one JSON object per line, or a workbook."""
+WithMark = Annotated[
+    bool,
+    Meta(description="Begin a CSV with a byte order mark, by which Excel recognizes UTF-8."),
+]
 
 CSV: Final = "text/csv; charset=utf-8"
 JSON: Final = "application/json"
 JSON_LINES: Final = "application/jsonl"
+XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+class TableFormat(Struct, frozen=True):
+    """The format of an exported file; ``mark`` begins a CSV with a byte order mark."""
+
+    form: Format
+    mark: bool = False
 
 
 def export(
-    batches: AsyncGenerator[Sequence[Schema], None], kind: type[Schema], form: Format, name: str
+    batches: AsyncGenerator[Sequence[Schema], None], kind: type[Schema], form: TableFormat, name: str
 ) -> Stream:
     """Return the rows of ``batches``, each a ``kind``, as a file; see ``file_of``.
 
-    A list is JSON in its cell of a CSV; JSON has the rows as ``items``.
+    A list is JSON in its cell; JSON has the rows as ``items``.
     """
-    columns = [field.encode_name for field in msgspec.structs.fields(kind)]
 
     def cells(row: Schema) -> list[Any]:
         return [_cell(value) for value in msgspec.structs.astuple(row)]
 
+    columns = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     return file_of(batches, form, name, member="items", columns=columns, cells=cells, encode=json_text)
 
 
 def file_of(
     batches: AsyncGenerator[Sequence[T], None],
-    form: Format,
+    form: TableFormat,
     name: str,
     *,
     member: str,
-    columns: Iterable[str],
+    columns: Mapping[str, Any],
     cells: Callable[[T], Iterable[Any]],
     encode: Callable[[T], bytes],
     csv_type: str = CSV,
 ) -> Stream:
     """Return the rows of ``batches`` as a file named by ``name`` and the time.
 
-    A CSV has the ``columns``, and the ``cells`` of each row. A JSON document has the rows in its ``member``,
-    each as returned by ``encode``. The first batch, which may be empty, is read before anything is sent.
+    A CSV or a workbook (XLSX) has the ``columns``, with their types, and the ``cells`` of each row: texts,
+    numbers and None. A JSON document has the rows in its ``member``, each as returned by ``encode``. The
+    first batch, which may be empty, is read before anything is sent.
     """
-    headers = {"Content-Disposition": attachment(f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}")}
-    if form == "json":
+    headers = {"Content-Disposition": attachment(f"{name}-{now():%Y%m%dT%H%M%SZ}.{form.form}")}
+    if form.form == "json":
         return Stream(json_document(member, batches, encode), JSON, headers)
-    if form == "jsonl":
+    if form.form == "jsonl":
         return Stream(_json_lines(batches, encode), JSON_LINES, headers)
-    return Stream(_csv(batches, columns, cells), csv_type, headers)
+    if form.form == "xlsx":
+        return Stream(_workbook(batches, name, columns, cells), XLSX, headers)
+    return Stream(_csv(batches, columns, cells, mark=form.mark), csv_type, headers)
 
 
 async def json_document(
@@ -198,20 +214,54 @@ async def _json_lines(
 
 
 async def _csv(
-    batches: AsyncGenerator[Sequence[T], None], columns: Iterable[str], cells: Callable[[T], Iterable[Any]]
+    batches: AsyncGenerator[Sequence[T], None],
+    columns: Iterable[str],
+    cells: Callable[[T], Iterable[Any]],
+    *,
+    mark: bool,
 ) -> AsyncGenerator[bytes, None]:
     header = [columns]
+    beginning = _MARK if mark else ""
     async with aclosing(batches):
         async for batch in batches:
             text = io.StringIO()
+            text.write(beginning)
             # Every cell is quoted: where ";" separates cells, one that isn't could be split before a formula.
             writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-            writer.writerows([*header, *map(cells, batch)])
-            header = []
+            writer.writerows([*header, *([_uncomputed(cell) for cell in cells(row)] for row in batch)])
+            header, beginning = [], ""
             yield text.getvalue().encode()
 
 
+async def _workbook(
+    batches: AsyncGenerator[Sequence[T], None],
+    name: str,
+    columns: Mapping[str, Any],
+    cells: Callable[[T], Iterable[Any]],
+) -> AsyncGenerator[bytes, None]:
+    from service.web.content.workbooks import Workbook  # noqa: PLC0415 - few workers write one
+
+    times = {column for column, kind in columns.items() if _is_time(kind)}
+    texts = {column for column in columns if column == "id" or column.endswith("Id")}
+    book = Workbook(name, list(columns), times=times, texts=texts)
+    chunk = await asyncio.to_thread(book.begin)
+    async with aclosing(batches):
+        async for batch in batches:
+            yield chunk + await asyncio.to_thread(book.add, map(cells, batch))
+            chunk = b""
+    yield await asyncio.to_thread(book.end)
+
+
+def _is_time(kind: Any) -> bool:
+    return kind is Moment or any(map(_is_time, get_args(kind)))
+
+
+def _uncomputed(cell: Any) -> Any:
+    return escape_formula(cell) if isinstance(cell, str) else cell
+
+
 def _cell(value: Any) -> Any:
-    if isinstance(value, list | bool):  # a target may have any separator in it; true and false as in JSON
-        value = json_text(value).decode()
-    return escape_formula(value) if isinstance(value, str) else value
+    # A target may have any separator in it; true and false as in JSON.
+    if isinstance(value, list | dict | bool):
+        return json_text(value).decode()
+    return value

@@ -3,6 +3,14 @@
 from tests.support.inside import Inside
 from tests.web.driver import Answer
 
+KINDS = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+"""The content types of tables, by their formats."""
+
 
 async def send(
     service: Inside, target: str, table: str | bytes, token: str | None = None, kind: str = "text/csv"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.features.tables import tables
-from tests.features.tables.tables import faults
+from tests.features.tables.tables import KINDS, faults
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
@@ -43,7 +43,7 @@ async def stored(house: Inside) -> list[Any]:
     )
 
 
-@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("form", ["csv", "json", "xlsx"])
 async def test_what_is_exported_can_be_imported_and_changes_nothing(house: Inside, form: str) -> None:
     awkward = {"roleCode": "awkward", "roleName": '=cmd|"x"', "description": "@SUM(1)\r\n, 'two' lines\t"}
     await house.data("POST", IMPORT, {"roles": [awkward | {"permissions": ["system:*", "system:user:list"]}]})
@@ -51,8 +51,7 @@ async def test_what_is_exported_can_be_imported_and_changes_nothing(house: Insid
     before = await stored(house)
 
     table = await exported(house, form)
-    kind = "text/csv" if form == "csv" else "application/json"
-    answer = await send(house, table, kind=kind)
+    answer = await send(house, table, kind=KINDS[form])
 
     assert answer.json["data"] == {"dryRun": False, "created": 0, "updated": 0, "unchanged": 6, "rows": []}
     assert await stored(house) == before

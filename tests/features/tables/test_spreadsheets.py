@@ -6,6 +6,7 @@ from tests.support.inside import Inside
 
 IMPORT = "/api/role/import?dryRun=true"
 COLUMNS = "roleCode, roleName, description, enabled, maxDuration, reasonRequired, permissions"
+READ = ": separate the columns by `,`, `;` or a tab"
 PLAIN = "roleCode,roleName,permissions\r\nclerk,Clerk,system:role:list\r\nguard,Guard,\r\n"
 
 
@@ -13,6 +14,11 @@ PLAIN = "roleCode,roleName,permissions\r\nclerk,Clerk,system:role:list\r\nguard,
     "table",
     [
         "\ufeff" + PLAIN,
+        PLAIN.replace(",", ";"),
+        "\ufeff" + PLAIN.replace(",", "\t"),
+        " roleCode ;\u00a0roleName\t; permissions\r\n clerk ;Clerk;\tsystem:role:list\r\nguard;Guard;\r\n",
+        "sep=;\r\n" + PLAIN.replace(",", ";"),
+        '"roleCode";"roleName";"permissions"\r\n"clerk";"Clerk";"system:role:list"\r\n"guard";"Guard";""\r\n',
         " roleCode , roleName\t,\u00a0permissions\r\n clerk , Clerk,  system:role:list \r\nguard,Guard ,\r\n",
         "ROLECODE,rolename,Permissions\r\nclerk,Clerk,system:role:list\r\nguard,Guard,\r\n",
         "roleCode,roleName,permissions,,\r\nclerk,Clerk,system:role:list,,\r\nguard,Guard,, ,\r\n",
@@ -32,10 +38,9 @@ async def test_what_a_spreadsheet_adds_is_skipped(shared: Inside, table: str) ->
 @with_each(
     ("header", "field", "message"),
     [
-        ("roleCode;roleName", "roles", "The columns are separated by semicolons: separate them by commas"),
-        ("roleCode\troleName", "roles", "The columns are separated by tabs: separate them by commas"),
-        ('"roleCode"|"roleName"', "roles", "The columns are separated by bars: separate them by commas"),
-        ("sep=;", "roles", "The columns are separated by semicolons: separate them by commas"),
+        ('"roleCode"|"roleName"', "roles", f"The separator seems to be `|`{READ}"),
+        ("sep=|", "roles", f"The separator seems to be `|`{READ}"),
+        ("sep=\t\r\nroleCode;roleName", "roles", f"The separator seems to be `;`{READ}"),
         (
             "roleCode,roleName,Remark",
             "Remark",
@@ -84,3 +89,18 @@ async def test_blanks_of_a_password_and_a_description_are_kept(house: Inside) ->
 async def test_faults_of_the_stored_table_are_named_by_the_same_numbers(shared: Inside) -> None:
     table = "roleCode,roleName,permissions\r\n,,\r\nclerk,Clerk,\r\n,,\r\nguard,Guard,no:such:code\r\n"
     assert [fault[:2] for fault in faults(await send(shared, IMPORT, table))] == [(4, "permissions[0]")]
+
+
+async def test_a_row_with_another_separator_than_the_header_names_it(shared: Inside) -> None:
+    table = "roleCode,roleName,permissions\r\nclerk;Clerk;system:role:list\r\n"
+    assert faults(await send(shared, IMPORT, table)) == [
+        (1, "roleName", "The row has 1 cells, and the header 3: the separator of this row seems to be `;`")
+    ]
+
+
+async def test_a_table_in_utf_16_is_refused_by_its_encoding(shared: Inside) -> None:
+    answer = await send(shared, IMPORT, PLAIN.encode("utf-16"))
+    assert (answer.status, answer.json["detail"]) == (
+        400,
+        "The body is UTF-16: save the table as CSV UTF-8",
+    )

@@ -16,7 +16,7 @@ from service.features.embedded.stores import EmbeddedStores
 from service.features.tables.api_tables import ImportedUser
 from service.kernel.fields import camel
 from service.records import role_rights
-from tests.features.tables.tables import faults, send
+from tests.features.tables.tables import KINDS, faults, send
 from tests.support.inside import Inside, inside
 from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member, query
@@ -52,15 +52,15 @@ async def give(house: Inside, *users: dict[str, Any]) -> Any:
     return await house.data("POST", IMPORT, {"users": list(users)})
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "csv&bom=true", "json", "jsonl", "xlsx"])
 async def test_what_is_exported_can_be_imported_and_changes_nothing(house: Inside, form: str) -> None:
     await give(
         house,
         {
             "userName": "heron",
-            "nickName": "=1+1",
+            "nickName": "=1+1 _x0041_ 鹭 بلشون 🪶",
             "email": "heron@example.org",
-            "phone": "+49 30 1234",
+            "phone": "0049301234567890123",
             "gender": "female",
             "avatar": "/a,b.png",
             "language": "zh-CN",
@@ -68,14 +68,15 @@ async def test_what_is_exported_can_be_imported_and_changes_nothing(house: Insid
             "roles": ["user", "auditor"],
             "password": PASSWORD,
         },
+        {"userName": "00123", "nickName": "12345678901234567890"},
         {"userName": "O'Neill", "nickName": '\'="x", y', "status": "disabled"},
     )
     before = await stored(house)
 
-    kind = "text/csv" if form == "csv" else f"application/{form}"
+    kind = KINDS[form.partition("&")[0]]
     answer = await send(house, IMPORT, await exported(house, form), kind=kind)
 
-    assert answer.json["data"] == {"dryRun": False, "created": 0, "updated": 0, "unchanged": 3, "rows": []}
+    assert answer.json["data"] == {"dryRun": False, "created": 0, "updated": 0, "unchanged": 4, "rows": []}
     assert await stored(house) == before
 
 
@@ -93,10 +94,12 @@ class Round:
         service = self._service
         await query(service, "DELETE FROM sys.user WHERE id <> 1")
         await give(service, *rows)
-        table = await exported(service)
-        assert (await send(service, IMPORT, table)).json["data"]["unchanged"] == len(rows) + 1
+        form = ("csv", "xlsx")[len(rows) % 2]
+        table = await exported(service, form)
+        kind = KINDS[form]
+        assert (await send(service, IMPORT, table, kind=kind)).json["data"]["unchanged"] == len(rows) + 1
         await query(service, "DELETE FROM sys.user WHERE id <> 1")
-        assert (await send(service, IMPORT, table)).json["data"]["created"] == len(rows)
+        assert (await send(service, IMPORT, table, kind=kind)).json["data"]["created"] == len(rows)
         users = await people(service)
         assert {name: user["nickName"] for name, user in users.items() if name != "admin"} == {
             row["userName"]: row["nickName"] for row in rows
@@ -112,7 +115,11 @@ def there_and_back(service_with: ServiceWith) -> Iterator[Round]:
         runner.run(running.__aexit__(None, None, None))
 
 
-TEXT = st.text(alphabet="'=+-@ab,\";\u00e4\uff1d ", min_size=1, max_size=8).map(str.strip).filter(bool)
+TEXT = (
+    st.text(alphabet="'=+-@ab,\";\u00e4\uff1d _x04<&\U0001f9a6", min_size=1, max_size=8)
+    .map(str.strip)
+    .filter(bool)
+)
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
