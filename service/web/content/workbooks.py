@@ -26,7 +26,9 @@ _FIRST_DAY: Final = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of dates after F
 _OLDEST: Final = datetime(1900, 3, 1, tzinfo=UTC)
 _DAY: Final = 86_400
 _MOST_EXACT: Final = 10**15  # spreadsheets keep 15 digits of a number
-_TEXT, _TIME, _HEAD = 1, 2, 3  # places in cellXfs
+_TEXT: Final = 1  # places in cellXfs
+_TIME: Final = 2
+_HEAD: Final = 3
 # Characters that XML 1.0 can't hold, a carriage return, which XML reads as a line feed, and the begin of a
 # text that looks like an escape (ECMA-376 part 1, §22.9.2.19, ST_Xstring).
 _ESCAPED: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
