@@ -1,263 +1,208 @@
-"""The texts of all mails: for each kind a subject and paragraphs, with facts in braces."""
+"""The texts of all mails: for each kind a subject and paragraphs in each language, with facts in braces.
+
+``server/mails.json`` in the folder of a language has them (``service.kernel.languages``).
+"""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from functools import cache
 from string import Formatter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
 
+import msgspec
+from msgspec import Struct
+
+from service.kernel.languages import FIRST, LANGUAGES, server_texts
 from service.kernel.notify import NoticeLink
 from service.kernel.text import printable
 
 _LONGEST_FACT: Final = 200  # characters
 _WEB: Final = re.compile(r"(www)\.", re.IGNORECASE)
-_SIGNED: Final = "This mail was sent by {site}. Replies are not read."
+_OF_ALL: Final = ("host", "link", "site", "subject")  # names in braces that are no facts
 
 
-class Words(NamedTuple):
-    """The text of a kind of mail. A mail without a link omits the paragraphs that name ``{link}``.
+class Form(NamedTuple):
+    """The form of a kind of mail, the same in all languages.
 
-    ``link`` is the action of the link in a notice.
+    ``frame`` names the paragraphs that several kinds have after their own. ``needs_link``: it is never sent
+    without a link. A mail without a link omits the paragraphs that name ``{link}``. ``link`` is the action of
+    the link in a notice.
     """
 
-    subject: str
-    paragraphs: tuple[str, ...]
+    frame: str = ""
     needs_link: bool = False
     link: NoticeLink = "end_sessions"
 
 
-def _notice(subject: str, what: str) -> Words:
-    """Return the text of a notice about an account: event, time, place, and the user's next steps."""
-    return Words(
-        subject,
-        (
-            what,
-            "It happened on {time}, {where}.",
-            (
-                "If this was not you, end all sessions with this link. It works once, until "
-                "{link_until}:\n{link}"
-            ),
-            "Then set a new password, and inform an administrator.",
-        ),
-    )
+_LINKED: Final = Form(needs_link=True)
+_NOTICE: Final = Form("notice")
+_MOVED: Final = Form("moved", link="address_undo")
+_PLAIN: Final = Form()
 
-
-def _moved(subject: str, what: str) -> Words:
-    """Return the text of a notice to the former address, whose link can undo the change."""
-    return Words(
-        subject,
+FORMS: Final[Mapping[str, Form]] = {
+    **dict.fromkeys(("invitation", "password_reset", "address_confirmation"), _LINKED),
+    **dict.fromkeys(
         (
-            what,
-            "It happened on {time}, {where}.",
-            (
-                "If this was not you, undo the change with this link. It works once, until "
-                "{link_until}:\n{link}"
-            ),
-            "This restores the address of your account and ends all sessions.",
-            "Then request a password reset link, and inform an administrator.",
+            *("new_device", "second_factor_blocked", "session_stolen", "password_changed", "factor_added"),
+            *("factor_removed", "identity_linked", "identity_unlinked", "factors_reset", "api_key_made"),
+            *("recovery_codes_made", "recovery_code_used", "address_restored", "address_verified"),
+            *("roles_changed", "banned"),
         ),
-        link="address_undo",
-    )
-
-
-_ACCOUNT: Final = "the account {user_name} at {site}"
-
-WORDS: Final[Mapping[str, Words]] = {
-    "invitation": Words(
-        "Your new account",
+        _NOTICE,
+    ),
+    **dict.fromkeys(("address_changed", "recovery_changed"), _MOVED),
+    **dict.fromkeys(
         (
-            "An account was created for you at {site}. Your user name is {user_name}.",
-            "Open this page to choose your password. The link works once, until {until}:",
-            "{link}",
-            (
-                "If you do not expect an account, ignore this mail. The account cannot be used before a "
-                "password is set."
-            ),
+            *("role_ends", "account_dormant", "access_request_made", "access_request_ended"),
+            *("emergency_given", "name_taken", "test"),
         ),
-        needs_link=True,
-    ),
-    "password_reset": Words(
-        "Choose a new password",
-        (
-            "A password reset was requested for the account {user_name} at {site}.",
-            "If it was you, open this page to choose a new password. The link works once, until {until}:",
-            "{link}",
-            "If it was not you, ignore this mail; your password does not change. Do not share the link.",
-        ),
-        needs_link=True,
-    ),
-    "address_confirmation": Words(
-        "Confirm your email address",
-        (
-            "This email address was entered for the account {user_name} at {site}.",
-            "Open this page to confirm it. The link works once, until {until}:",
-            "{link}",
-            "If you do not know the account, ignore this mail; the account does not get your address.",
-        ),
-        needs_link=True,
-    ),
-    "new_device": _notice(
-        "A login from a new device",
-        f"{_ACCOUNT.capitalize()} was used to log in from a new device or location.",
-    ),
-    "second_factor_blocked": _notice(
-        "Wrong second factors",
-        f"Someone who knows the password of {_ACCOUNT} entered too many wrong second factors.",
-    ),
-    "session_stolen": _notice(
-        "A session was ended",
-        f"A refresh token of {_ACCOUNT} was used twice, so it may have been stolen. The session on the "
-        "device {device} was ended.",
-    ),
-    "password_changed": _notice("Your password was set", f"A new password was set for {_ACCOUNT}."),
-    "factor_added": _notice(
-        "A second factor was added", f"A second factor was added to {_ACCOUNT}: {{factor}}, named {{name}}."
-    ),
-    "factor_removed": _notice(
-        "A second factor was removed",
-        f"A second factor was removed from {_ACCOUNT}: {{factor}}, named {{name}}.",
-    ),
-    "identity_linked": _notice(
-        "An account of a provider was linked",
-        f"An account of the provider {{name}} was linked to {_ACCOUNT}. It can now be used to sign in.",
-    ),
-    "identity_unlinked": _notice(
-        "An account of a provider was unlinked",
-        f"An account of the provider {{name}} was unlinked from {_ACCOUNT}. It can no longer be used to "
-        "sign in.",
-    ),
-    "factors_reset": _notice(
-        "Your second factors were removed", f"All second factors of {_ACCOUNT} were removed."
-    ),
-    "recovery_codes_made": _notice(
-        "New recovery codes",
-        f"New recovery codes were created for {_ACCOUNT}. The previous codes no longer work.",
-    ),
-    "recovery_code_used": _notice("A recovery code was used", f"A recovery code of {_ACCOUNT} was used."),
-    "api_key_made": _notice(
-        "An API key was created", "An API key named {name} was created for the account {account} at {site}."
-    ),
-    "address_changed": _moved(
-        "Your email address was changed",
-        f"The email address of {_ACCOUNT} was changed. This mail was sent to the previous address.",
-    ),
-    "recovery_changed": _moved(
-        "Your address for password resets was changed",
-        f"Password reset links of {_ACCOUNT} are now sent to another address. This mail was sent to the "
-        "previous address.",
-    ),
-    "address_restored": _notice(
-        "Your email address was restored",
-        f"A change of the email address of {_ACCOUNT} was undone with a link in a mail to this address.",
-    ),
-    "address_verified": _notice(
-        "Your email address was marked as verified",
-        f"The email address of {_ACCOUNT} was marked as verified. It can be used for password resets.",
-    ),
-    "roles_changed": _notice(
-        "Your roles were changed",
-        f"Roles of {_ACCOUNT} were changed. Assigned: {{givenRoles}}. Revoked: {{takenRoles}}. Changed "
-        "period: {changedRoles}.",
-    ),
-    "role_ends": Words(
-        "One of your roles expires soon",
-        (
-            f"The role {{role}} of {_ACCOUNT} expires on {{until}}.",
-            "If you need it for longer, ask an administrator before then.",
-        ),
-    ),
-    "account_dormant": Words(
-        "Your account will be disabled",
-        (
-            f"{_ACCOUNT.capitalize()} has not been used for a long time. It will be disabled on {{until}}.",
-            "If you still need it, log in before then. Otherwise, you do not need to do anything.",
-        ),
-    ),
-    "banned": _notice("Your account is banned", f"{_ACCOUNT.capitalize()} is banned until {{until}}."),
-    "access_request_made": Words(
-        "A role was requested",
-        (
-            "{account} requested the role {role} at {site}.",
-            "You can decide about it: log in and open the access request {request}.",
-        ),
-    ),
-    "access_request_ended": Words(
-        "Your role request is closed",
-        (f"The request {{request}} of {_ACCOUNT} for the role {{role}} is closed: {{state}}.",),
-    ),
-    "emergency_given": Words(
-        "A role was granted in an emergency",
-        (
-            "{account} got the role {role} at {site} in an emergency, without approval, until {until}.",
-            "Review its use, and close the access request {request} with a reason.",
-        ),
-    ),
-    "name_taken": Words(
-        "A user name of a provider is already in use",
-        (
-            (
-                "A person signed in at {site} with the provider {name} as {account}, but this user name is "
-                "already in use."
-            ),
-            "The new account is {made}.",
-            "If both accounts belong to the same person, hand the account {account} over to the provider.",
-        ),
-    ),
-    "test": Words(
-        "Test mail",
-        ("An operator of {site} sent this mail to test mail delivery. It works.",),
+        _PLAIN,
     ),
 }
-"""The kinds. ``{site}`` is the address of the service, ``{link}`` the link; the other names are facts."""
+"""The kinds of mails."""
+
+
+class Words(Struct, frozen=True, forbid_unknown_fields=True):
+    """The text of a kind of mail in one language, without the paragraphs of its frame."""
+
+    subject: str
+    paragraphs: list[str]
+
+
+class Texts(Struct, frozen=True, forbid_unknown_fields=True):
+    """The texts of one language; ``{site}`` is the address of the service, ``{host}`` the host in it.
+
+    ``frames`` are paragraphs of several kinds, ``words`` are facts that depend on the language.
+    """
+
+    subject: str = ""
+    signed: str = ""
+    frames: dict[str, list[str]] = {}
+    kinds: dict[str, Words] = {}
+    words: dict[str, str] = {}
+
+
+@cache
+def own_texts(language: str) -> Texts:
+    """Return the texts of a shipped language, without those that it lacks."""
+    return msgspec.json.decode(server_texts(language, "mails.json"), type=Texts)
+
+
+@cache
+def texts_of(language: str | None) -> Texts:
+    """Return the texts of a language. ``FIRST`` has those that it lacks, and all of an unknown one."""
+    first = own_texts(FIRST)
+    if language == FIRST or language not in LANGUAGES:
+        return first
+    own = own_texts(language)
+    return Texts(
+        own.subject or first.subject,
+        own.signed or first.signed,
+        first.frames | own.frames,
+        first.kinds | own.kinds,
+        first.words | own.words,
+    )
+
+
+class Reader(NamedTuple):
+    """The language and the time zone in which a mail is read."""
+
+    language: str = FIRST
+    zone: tzinfo = UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A fact that depends on the language: one of ``Texts.words`` with ``facts`` of its own.
+
+    ``otherwise`` is shown if no language has the word.
+    """
+
+    name: str
+    otherwise: str = ""
+    facts: Mapping[str, "Fact"] = field(default_factory=dict)
+
+
+Fact: TypeAlias = str | datetime | Phrase | Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
     """A mail to a recipient: ``user_id`` is the account that it is about, if there is one.
 
-    ``facts`` has a text or a time for each name in the words of its ``kind``. Raises ``KeyError`` for an
-    unknown kind and for a missing fact.
+    ``facts`` has a value for each name in the words of its ``kind``. Raises ``KeyError`` for an unknown kind
+    and for a missing fact.
     """
 
     kind: str
     recipient: str
     user_id: int | None
-    facts: Mapping[str, str | datetime]
+    facts: Mapping[str, Fact]
 
     def __post_init__(self) -> None:
-        if missing := sorted(_names(self.kind) - self.facts.keys() - {"site", "link"}):
+        if missing := sorted(names_of(own_texts(FIRST), self.kind) - self.facts.keys()):
             raise KeyError(f"a mail of the kind {self.kind} needs {', '.join(missing)}")
 
-    def shown_facts(self) -> dict[str, str]:
+    def shown_facts(self, reader: Reader) -> dict[str, str]:
         """Return the facts as the mail shows them: each on one line, of limited length, without links."""
-        return {name: _shown(fact) for name, fact in self.facts.items()}
+        return {name: _shown(fact, reader) for name, fact in self.facts.items()}
 
 
-def text_of(kind: str, facts: Mapping[str, str], site: str, link: str | None) -> tuple[str, str]:
+def text_of(
+    kind: str, facts: Mapping[str, str], site: str, link: str | None, language: str | None
+) -> tuple[str, str]:
     """Return the subject and the text of a mail, from shown ``facts``. KeyError for an unknown kind."""
-    words = WORDS[kind]
-    paragraphs = [part for part in (*words.paragraphs, _SIGNED) if link is not None or "{link}" not in part]
+    texts = texts_of(language)
+    words = texts.kinds[kind]
+    subject = texts.subject.format(host=urlsplit(site).netloc, subject=words.subject)
+    paragraphs = [part for part in _paragraphs(texts, kind) if link is not None or "{link}" not in part]
     known = {**facts, "site": site, "link": link}
-    return words.subject, "\n\n".join(part.format_map(known) for part in paragraphs) + "\n"
+    return subject, "\n\n".join(part.format_map(known) for part in (*paragraphs, texts.signed)) + "\n"
+
+
+def names_of(texts: Texts, kind: str) -> set[str]:
+    """Return the names of the facts in the text of a kind. KeyError for an unknown kind."""
+    return {name for part in _paragraphs(texts, kind) for name in names_in(part)}.difference(_OF_ALL)
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Yield the names in braces in ``text``."""
+    yield from (name for _, name, _, _ in Formatter().parse(text) if name)
 
 
 def has_link(kind: str) -> bool:
     """Return whether the text of a kind contains a link."""
-    return "link" in _names(kind)
+    return any("link" in names_in(part) for part in _paragraphs(texts_of(FIRST), kind))
 
 
-def link_of(kind: str) -> NoticeLink:
-    """Return the action of the link in a notice of a kind."""
-    return WORDS[kind].link
+def _paragraphs(texts: Texts, kind: str) -> list[str]:
+    frame = FORMS[kind].frame
+    return [*texts.kinds[kind].paragraphs, *(texts.frames[frame] if frame else ())]
 
 
-def _names(kind: str) -> set[str]:
-    return {name for part in WORDS[kind].paragraphs for _, name, _, _ in Formatter().parse(part) if name}
-
-
-def _shown(fact: str | datetime) -> str:
-    if isinstance(fact, datetime):
-        return f"{fact.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+def _shown(fact: Fact, reader: Reader) -> str:
+    match fact:
+        case datetime():
+            return _time(fact, reader.zone)
+        case Phrase():
+            words = texts_of(reader.language).words.get(fact.name)
+            if words is not None:
+                return words.format_map({name: _shown(inner, reader) for name, inner in fact.facts.items()})
+            text = fact.otherwise
+        case str():
+            text = fact
+        case _:
+            text = texts_of(reader.language).words["between"].join(fact)
     # Mail programs turn such texts into links; a chosen name must not set the target of a link.
-    return _WEB.sub(r"\1 .", printable(fact)[:_LONGEST_FACT].replace("://", ":/ /"))
+    return _WEB.sub(r"\1 .", printable(text)[:_LONGEST_FACT].replace("://", ":/ /"))
+
+
+def _time(time: datetime, zone: tzinfo) -> str:
+    """Return a time in ``zone`` with its name, and the difference from UTC of zones other than that."""
+    local = time.astimezone(zone)
+    shown, name = f"{local:%Y-%m-%d %H:%M}", str(zone)
+    hours, minutes = f"{local:%z}"[:3], f"{local:%z}"[3:5]
+    return f"{shown} {name}" if name == "UTC" else f"{shown} {name} (UTC{hours}:{minutes})"

@@ -12,7 +12,8 @@ from ipaddress import ip_address, ip_network
 from typing import Final, Protocol
 
 from service.features.notices import store_notices as notices
-from service.features.notices.letters import WORDS, Letter, has_link, link_of
+from service.features.notices.letters import FORMS, Letter, Phrase, has_link
+from service.features.notices.letters import Fact as LetterFact
 from service.features.notices.outbox import Outbox
 from service.features.notices.store_notices import NewNotice, Told
 from service.kernel import notify
@@ -24,16 +25,10 @@ from service.records.database.transactions import Connection, Database
 
 _AGAIN: Final = timedelta(days=1)  # a former address gets one mail of a kind in this time
 _PROVIDER_BITS: Final = {4: 16, 6: 32}
-_BY: Final[Mapping[ActedBy, str]] = {
-    "administrator": "by an administrator",
-    "operator": "by the operator of the service",
-}
-_FACTORS: Final = {"totp": "an authenticator app", "passkey": "a passkey", "recovery_codes": "recovery codes"}
-_MISSING: Final = {
-    "givenRoles": "none",
-    "takenRoles": "none",
-    "changedRoles": "none",
-    "until": "further notice",
+_PHRASES: Final = ("factor", "state")  # facts with words in each language
+_MISSING: Final[Mapping[str, LetterFact]] = {
+    **dict.fromkeys(("givenRoles", "takenRoles", "changedRoles"), Phrase("no_roles")),
+    "until": Phrase("no_end"),
 }
 
 
@@ -110,7 +105,7 @@ class Notices(notify.Notices):
                 await self._mail(connection, new, owner)
 
     def _mails(self, kind: NoticeKind) -> bool:
-        return kind in WORDS and self.outbox is not None and self.outbox.enabled
+        return kind in FORMS and self.outbox is not None and self.outbox.enabled
 
     async def _mail(self, connection: Connection, new: NewNotice, owner: Told) -> None:
         """Mail a notice to the account's owner, with a link if its text contains one."""
@@ -120,7 +115,7 @@ class Notices(notify.Notices):
             shown = _shown(new, owner, owner.create_time)
             await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown))
         elif self.links is not None:
-            purpose = link_of(new.kind)
+            purpose = FORMS[new.kind].link
             link = await self.links.of_notice(connection, purpose, owner.user_id, email=owner.email)
             shown = _shown(new, owner, link.expires_time)
             await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown), link.url)
@@ -164,20 +159,27 @@ def _stored(fact: Fact | datetime) -> Fact:
     return rfc3339(fact) if isinstance(fact, datetime) else fact
 
 
-def _shown(new: NewNotice, owner: Told, link_until: datetime) -> dict[str, str | datetime]:
-    given = {name: _text(name, fact) for name, fact in new.facts.items()}
-    device = ", ".join(filter(None, (new.browser, new.os))) or "an unknown browser"
-    where = _BY.get(new.acted_by) or f"from {new.client_ip or 'an unknown address'} ({device})"
+def _shown(new: NewNotice, owner: Told, link_until: datetime) -> dict[str, LetterFact]:
+    given = {name: _fact(name, fact) for name, fact in new.facts.items()}
     times = {"time": owner.create_time, "link_until": link_until}
-    return {**_MISSING, **given, **times, "user_name": owner.user_name, "where": where}
+    return {**_MISSING, **given, **times, "user_name": owner.user_name, "where": _where(new)}
 
 
-def _text(name: str, fact: Fact) -> str | datetime:
+def _where(new: NewNotice) -> Phrase:
+    if new.acted_by != "self":
+        return Phrase(f"by_{new.acted_by}")
+    device: list[str] = [name for name in (new.browser, new.os) if name]
+    facts: dict[str, LetterFact] = {
+        "address": new.client_ip or Phrase("unknown_address"),
+        "device": device or Phrase("unknown_device"),
+    }
+    return Phrase("by_self", facts=facts)
+
+
+def _fact(name: str, fact: Fact) -> LetterFact:
     if name == "until":
         return datetime.fromisoformat(str(fact))
-    if name == "factor":
-        return _FACTORS.get(str(fact), str(fact))
-    return fact if isinstance(fact, str) else ", ".join(fact)
+    return Phrase(f"{name}_{fact}", str(fact)) if name in _PHRASES else fact
 
 
 def _provider(address: str) -> str:

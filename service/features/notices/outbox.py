@@ -9,9 +9,11 @@ from uuid import uuid4
 
 from service.errors import Unavailable
 from service.features.notices import store_mail
-from service.features.notices.letters import WORDS, Letter
+from service.features.notices.letters import FORMS, Letter, Reader
 from service.features.notices.store_mail import NewMail
+from service.kernel.languages import LANGUAGES, spelling_of
 from service.kernel.notify import Mailer
+from service.kernel.time_zones import zone_of
 from service.records.database.transactions import Connection, Database
 from service.settings import Mail, Settings
 
@@ -51,20 +53,28 @@ class Outbox(Mailer):
         """
         if not self.enabled:
             return False
-        if link is None and WORDS[letter.kind].needs_link:
+        if link is None and FORMS[letter.kind].needs_link:
             raise ValueError(f"a mail of the kind {letter.kind} needs a link")
         message_id = new_message_id(self.settings.mail)
+        reader = await self._reader(connection, letter.user_id)
         sealed = None if link is None else self.keys.seal(link.encode(), about(message_id))
         new = NewMail(
             message_id=message_id,
             kind=letter.kind,
             recipient=letter.recipient,
             user_id=letter.user_id,
-            facts=letter.shown_facts(),
+            facts=letter.shown_facts(reader),
+            language=reader.language,
             sealed_link=sealed,
         )
         await store_mail.add(connection, new)
         return True
+
+    async def _reader(self, connection: Connection, user_id: int | None) -> Reader:
+        """Return the language and zone of a user; those of the installation without a user or a choice."""
+        language, zone = (None, None) if user_id is None else await store_mail.choices(connection, user_id)
+        shipped = spelling_of(self.settings.mail.language)
+        return Reader(language if language in LANGUAGES else shipped, zone_of(zone))
 
     async def mail(
         self,

@@ -15,8 +15,9 @@ mail = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("recipient", sa.Text, nullable=False),
     sa.Column("user_id", sa.ForeignKey(user.c.id, ondelete="CASCADE"), index=True),
-    # The values of its text, by name.
+    # The values of its text, by name, in its language; null for English, by a version without languages.
     sa.Column("facts", JSONB, nullable=False),
+    sa.Column("language", sa.Text),
     # The link, encrypted; removed when the mail is finished.
     sa.Column("sealed_link", sa.LargeBinary),
     chosen("state", "waiting", "sent", "given_up", nullable=False, server_default=sa.text("'waiting'")),

@@ -30,6 +30,7 @@ from service.features.notices.mail_server import (
 from service.features.notices.outbox import Sealing, about, new_message_id
 from service.features.notices.store_mail import WaitingMail
 from service.kernel.clock import now
+from service.kernel.languages import FIRST, spelling_of
 from service.kernel.metrics import Sample, counted
 from service.kernel.operator_error import OperatorError
 from service.records.database.transactions import Connection, Database
@@ -41,7 +42,8 @@ def message_of(mail: WaitingMail, recipient: str, sender: str, site: str, link: 
 
     Raises KeyError for an unknown kind.
     """
-    subject, text = text_of(mail.kind, mail.facts, site, link)
+    language = mail.language or FIRST
+    subject, text = text_of(mail.kind, mail.facts, site, link, language)
     message = EmailMessage(policy=SMTP if recipient.isascii() else SMTPUTF8)
     message["From"] = _address(sender)
     message["To"] = _address(recipient)
@@ -49,7 +51,9 @@ def message_of(mail: WaitingMail, recipient: str, sender: str, site: str, link: 
     message["Date"] = format_datetime(mail.create_time)
     message["Message-ID"] = mail.message_id
     message["Auto-Submitted"] = "auto-generated"  # RFC 3834 §5: prevents automatic replies
-    message.set_content(text)
+    # Not every server takes 8-bit text (RFC 6152).
+    message.set_content(text, cte="7bit" if text.isascii() else "base64")
+    message["Content-Language"] = language  # RFC 3282; the line before drops such headers
     return message.as_bytes()
 
 
@@ -80,6 +84,7 @@ async def send_test(settings: Settings, recipient: str) -> str:
         recipient=address,
         user_id=None,
         facts={},
+        language=spelling_of(settings.mail.language),
         sealed_link=None,
         attempts=1,
         create_time=now(),

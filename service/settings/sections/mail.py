@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from service.kernel.languages import FIRST, LANGUAGES, language_fault
 from service.kernel.value_rules import EMAIL
 from service.settings.checks import between
 from service.settings.table import setting
@@ -44,6 +45,11 @@ class Mail:
     password: str = setting("", secret=True, help="The password of that name.")
     from_: str = setting(
         "", check=_sender, help="The sender of all mails, such as `portcullis@example.com`; ASCII."
+    )
+    language: str = setting(
+        FIRST,
+        check=language_fault,
+        help=f"The language of mails to users who have chosen none: one of {', '.join(LANGUAGES)}.",
     )
     ca_file: OptionalPath = setting(
         None,

@@ -38,7 +38,10 @@ async def test_two_kinds_arrive_at_a_mail_server_with_their_words_and_their_own_
             for recipient, message in server.taken
             if recipient == f"{person.name}@example.org"
         }
-    device, roles = to_person["A login from a new device"], to_person["Your roles were changed"]
+    device, roles = (
+        to_person[f"[id.example.com] {subject}"]
+        for subject in ("A login from a new device", "Your roles were changed")
+    )
     assert links["new_device"] in device.splitlines()
     assert links["roles_changed"] in roles.splitlines()
     assert f"The account {person.name} at {ORIGIN}" in device

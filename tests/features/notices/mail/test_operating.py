@@ -173,7 +173,7 @@ async def test_an_operator_sends_a_mail_and_reads_what_the_mail_server_says(tmp_
         server.after_data.append(saying("250 2.0.0 Queued as 4711"))
         sent = await command(tmp_path, server.port, "heron@example.org")
         assert (sent.status, sent.output) == (0, "The mail server accepted the mail: 2.0.0 Queued as 4711\n")
-        assert server.taken[0][1]["Subject"] == "Test mail"
+        assert server.taken[0][1]["Subject"] == "[admin.example.com] Test mail"
         server.to_rcpt.append(saying("550 5.1.1 No such \x1b[31muser"))
         refused = await command(tmp_path, server.port, "heron@example.org")
         assert refused.status == 1
@@ -182,6 +182,8 @@ async def test_an_operator_sends_a_mail_and_reads_what_the_mail_server_says(tmp_
         assert injected.status == 1
         assert "it has no valid email address" in injected.errors
         assert len(server.taken) == 1
+        chinese = await command(tmp_path, server.port, "heron@example.org", MAIL__LANGUAGE="zh-cn")
+        assert (chinese.status, server.taken[1][1]["Content-Language"]) == (0, "zh-CN")
     unreachable = await command(tmp_path, server.port, "heron@example.org")
     assert (unreachable.status, "connection: " in unreachable.errors) == (1, True)
     off = await command(tmp_path, 1, "heron@example.org", MAIL__URL="")

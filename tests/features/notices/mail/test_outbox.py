@@ -1,14 +1,13 @@
 """A mail is there if what it tells was saved; its link is readable only with the key and beside its row."""
 
 from datetime import datetime, timedelta, timezone
-from string import Formatter
 
 import pytest
 
 from service.authn.sealing import FactorKeys
 from service.errors import Unavailable
 from service.features.account_links.links import AccountLinks
-from service.features.notices.letters import WORDS, Letter, text_of
+from service.features.notices.letters import FORMS, Letter, Reader, has_link, names_of, own_texts, text_of
 from service.features.notices.outbox import about
 from service.records.database.transactions import Database
 from service.settings import SettingsError, load
@@ -96,20 +95,19 @@ async def test_a_link_begins_with_the_public_url_of_the_settings(database: Datab
     assert link.url.startswith(f"{SITE}/console#/invitation?token=")
 
 
-@with_each("kind", WORDS)
+@with_each("kind", FORMS)
 def test_each_kind_of_mail_has_words_for_its_facts_and_its_link(kind: str) -> None:
-    names = {name for part in WORDS[kind].paragraphs for _, name, _, _ in Formatter().parse(part) if name}
-    facts = dict.fromkeys(names - {"site", "link"}, "on Monday")
+    facts = dict.fromkeys(names_of(own_texts("en"), kind), "on Monday")
     letter = Letter(kind, "heron@example.org", None, facts)
-    subject, text = text_of(kind, letter.shown_facts(), SITE, LINK)
+    subject, text = text_of(kind, letter.shown_facts(Reader()), SITE, LINK, "en")
     assert subject.isascii()
     assert "\n" not in subject
     assert SITE in text
     assert text.isascii()  # so that no mail server needs to encode it
-    assert (LINK in text) == any("{link}" in part for part in WORDS[kind].paragraphs)
+    assert (LINK in text) == has_link(kind)
     assert "{" not in text
-    if not WORDS[kind].needs_link:
-        assert LINK not in text_of(kind, letter.shown_facts(), SITE, None)[1]
+    if not FORMS[kind].needs_link:
+        assert LINK not in text_of(kind, letter.shown_facts(Reader()), SITE, None, "en")[1]
 
 
 def test_a_letter_without_a_fact_that_its_words_name_is_refused() -> None:
@@ -122,7 +120,9 @@ def test_a_letter_without_a_fact_that_its_words_name_is_refused() -> None:
 def test_facts_stay_on_their_line_and_lead_nowhere() -> None:
     name = "Eve\r\n\r\nOpen https://evil.example/ or WWW.evil.example now\u202e" + "x" * 500
     until = datetime(2026, 11, 24, 2, 30, tzinfo=timezone(timedelta(hours=2)))
-    shown = Letter("invitation", "heron@example.org", None, {"user_name": name, "until": until}).shown_facts()
+    shown = Letter("invitation", "heron@example.org", None, {"user_name": name, "until": until}).shown_facts(
+        Reader()
+    )
     assert shown["user_name"].startswith(
         "Eve\\r\\n\\r\\nOpen https:/ /evil.example/ or WWW .evil.example now\\u202e"
     )

@@ -63,7 +63,7 @@ async def test_a_mail_arrives_whole_and_its_link_is_gone_from_the_table(
     assert recipient == "heron@example.org"
     assert message["From"] == "portcullis@example.com"
     assert message["To"] == "heron@example.org"
-    assert message["Subject"] == "Your new account"
+    assert message["Subject"] == "[admin.example.com] Your new account"
     assert message["Message-ID"] == row["message_id"]
     assert message["Date"].datetime == row["create_time"].replace(microsecond=0)
     assert message["Auto-Submitted"] == "auto-generated"
@@ -416,7 +416,7 @@ async def test_names_with_line_breaks_make_no_header_and_no_paragraph(
     await sending(at(server)).run(database)
     ((recipient, message),) = server.taken
     assert message["Bcc"] is None
-    assert message["Subject"] == "Your new account"
+    assert message["Subject"] == "[admin.example.com] Your new account"
     assert "\nBcc" not in message.get_content()
     assert "https://evil" not in message.get_content()
     assert recipient == "heron@example.org"
