@@ -59,6 +59,22 @@ def test_a_list_keeps_its_columns_and_filters_and_selects_all_that_match(visit: 
     expect(view(visit).get_by_role("link", name="The flock")).to_have_count(0)
 
 
+def test_signing_out_deletes_saved_filters_and_keeps_columns(visit: Visit) -> None:
+    kept = "() => Object.entries(localStorage).flatMap(([key, value]) => key.includes('.list.') ? [value] : [])"
+    page = visit.open("/users?keyword=somebody", "Users")
+    menu = view(visit)
+    menu.get_by_role("checkbox", name="Roles").uncheck()
+    button(menu, "Save these filters").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Somebody")
+    button(page.get_by_role("dialog"), "Save").click()
+    expect(page.get_by_text("The filters were saved as Somebody, under View.")).to_be_visible()
+    assert "keyword=somebody" in page.evaluate(kept)[0]
+    page.get_by_label("Signed in as").click()
+    button(page, "Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    assert page.evaluate(kept) == ['{"hidden":["Roles"],"filters":{}}']
+
+
 def test_a_list_is_saved_as_a_file_with_exact_times(visit: Visit, house: House) -> None:
     number = house.member("bittern")
     (given,) = house.api.get(f"/api/user/{number}/roles").json()["data"]["items"]

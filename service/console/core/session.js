@@ -9,9 +9,20 @@ export const LONGEST_USER_NAME = 254;
 
 const { tokenName = "Authorization", tokenPrefix = "Bearer ", passkeys } = document.documentElement.dataset;
 
+/** A session whose deliberate end leaves no names in the browser, which others may use too. */
+class ConsoleSession extends Session {
+  /** @param {boolean} [everywhere] */
+  async signOut(everywhere) {
+    const { forgetFilters } = await import("../parts/remembered.js");
+    const { me } = this;
+    await super.signOut(everywhere);
+    if (me) forgetFilters(me.id);
+  }
+}
+
 /** @type {Omit<Session, "call"> & {call: import("../types/call.js").Call}} */
 export const session = /** @type {any} */ (
-  new Session({ device: "console", header: [tokenName, tokenPrefix] })
+  new ConsoleSession({ device: "console", header: [tokenName, tokenPrefix] })
 );
 
 /**

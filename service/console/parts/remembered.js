@@ -28,3 +28,20 @@ export function keep(name, value) {
     // As above.
   }
 }
+
+/**
+ * Delete the saved filters of a user from this browser, since they may hold names of people; columns and density of
+ * lists stay.
+ * @param {number} id
+ */
+export function forgetFilters(id) {
+  const lists = `list.${id}.`;
+  try {
+    for (const key of Object.keys(localStorage)) {
+      const name = key.replace(/^portcullis\./, "");
+      if (name !== key && name.startsWith(lists)) keep(name, { ...kept(name), filters: {} });
+    }
+  } catch {
+    // As above.
+  }
+}
