@@ -60,7 +60,9 @@ def test_a_list_keeps_its_columns_and_filters_and_selects_all_that_match(visit: 
 
 
 def test_signing_out_deletes_saved_filters_and_keeps_columns(visit: Visit) -> None:
-    kept = "() => Object.entries(localStorage).flatMap(([key, value]) => key.includes('.list.') ? [value] : [])"
+    kept = (
+        "() => Object.entries(localStorage).flatMap(([key, value]) => key.includes('.list.') ? [value] : [])"
+    )
     page = visit.open("/users?keyword=somebody", "Users")
     menu = view(visit)
     menu.get_by_role("checkbox", name="Roles").uncheck()
