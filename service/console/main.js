@@ -3,6 +3,7 @@
 import { Problem, isInitial } from "./client/portcullis.js";
 import { session } from "./core/session.js";
 import { h } from "./core/dom.js";
+import { useLanguage } from "./core/texts.js";
 import { trouble } from "./parts/trouble.js";
 
 /** What a provider leads back with. */
@@ -89,6 +90,9 @@ function styled() {
 
 async function begin() {
   try {
+    await session.identify();
+    const other = await useLanguage(session.me?.language);
+    if (other && document.documentElement.dataset.session !== "tab") return location.reload();
     const [{ open }, { VIEWS }] = await Promise.all([
       import("./core/frame.js"),
       import("./loaders.js"),

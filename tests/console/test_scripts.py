@@ -31,8 +31,8 @@ FIRST_LOAD = 200_000
 _STATIC_IMPORT = re.compile(r"""^(?:import|export)\s(?:[^"';]*\sfrom\s+)?["']([^"']+)["']""", re.MULTILINE)
 _IMPORT = re.compile(r"""(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)["']([^"']+)["']""", re.MULTILINE)
 
-_ANY_IMPORT = re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*)["'](\.[^"']+)["']""")
-"""Static, dynamic, and of types alone: in comments too."""
+_ANY_IMPORT = re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*)["'](\.[^"']+(?<!\.json))["']""")
+"""Static, dynamic, and of types alone: in comments too. Texts import nothing."""
 
 
 def code_of(script: Path) -> str:
@@ -111,7 +111,7 @@ def test_a_circle_is_noticed_however_the_import_is_written(tmp_path: Path, added
 
 @pytest.mark.parametrize(
     ("starts", "most"),
-    [(("main.js", "views/sign-in.js"), 21), (("main.js", "core/frame.js", "views/home.js"), 29)],
+    [(("main.js", "views/sign-in.js"), 22), (("main.js", "core/frame.js", "views/home.js"), 31)],
     ids=["sign-in", "home"],
 )
 def test_what_is_shown_first_is_small(starts: tuple[str, ...], most: int) -> None:

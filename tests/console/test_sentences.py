@@ -13,6 +13,8 @@ import yaml
 
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
+from service.features.console.console import TEXTS
+from service.features.console.texts import bundles, languages
 from service.records.logs.events import SessionEvent
 from tests.support.left_out import NO_NODE
 
@@ -22,9 +24,12 @@ OPERATIONS = check_routes(read_shipped()).operations
 
 _RUN = """
 import {{ readFileSync }} from "node:fs";
+const {{ bundles, entries, sessions }} = JSON.parse(readFileSync(0, "utf8"));
+globalThis.document = {{ documentElement: {{ dataset: {{ languages: bundles.languages }} }} }};
+Object.defineProperty(globalThis, "navigator", {{ value: {{ languages: [{locale!r}] }} }});
+globalThis.fetch = async (url) => new Response(bundles[url.pathname.split("/").at(-1)]);
 const {{ plain, sentence, sessionSentence }} = await import({module!r});
 const {{ ACTS, EVENTS }} = await import({strings!r});
-const {{ entries, sessions }} = JSON.parse(readFileSync(0, "utf8"));
 console.log(JSON.stringify({{
   entries: entries.map((entry) => sentence(entry)),
   texts: entries.map((entry) => plain(sentence(entry))),
@@ -35,16 +40,20 @@ console.log(JSON.stringify({{
 """
 
 
-def spoken(*entries: dict[str, Any], sessions: tuple[dict[str, Any], ...] = ()) -> Any:
+def spoken(*entries: dict[str, Any], sessions: tuple[dict[str, Any], ...] = (), locale: str = "en-GB") -> Any:
     """Return what the console makes of entries of the two logs: sentences in parts, and as text."""
     if shutil.which("node") is None:
         pytest.skip(NO_NODE)
+    known = {name: data.decode() for name, data in bundles(CONSOLE / TEXTS).items()}
+    known["languages"] = json.dumps(languages(CONSOLE / TEXTS))
     program = _RUN.format(
-        module=str(CONSOLE / "parts" / "sentence.js"), strings=str(CONSOLE / "strings" / "sentences.js")
+        module=str(CONSOLE / "parts" / "sentence.js"),
+        strings=str(CONSOLE / "strings" / "sentences.js"),
+        locale=locale,
     )
     ran = subprocess.run(
         ["node", "--input-type=module", "--no-warnings", "-e", program],
-        input=json.dumps({"entries": entries, "sessions": sessions}),
+        input=json.dumps({"bundles": known, "entries": entries, "sessions": sessions}),
         capture_output=True,
         text=True,
         check=True,

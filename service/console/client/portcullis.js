@@ -406,7 +406,8 @@ export class Session {
     const { data: own } = await this.call("GET", "/api/user/operations");
     this.operations = new Set(own.operations);
     const { userId: id, userName: name, nickName, avatar, email, roles, permissions } = info;
-    this.me = { id, name, nickName, avatar, email, roles, permissions };
+    const { language = null, timeZone = null } = info;
+    this.me = { id, name, nickName, avatar, email, language, timeZone, roles, permissions };
     if (this.#proof && this.#proof === used) this.#proof.user = id;
   }
 

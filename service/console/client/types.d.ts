@@ -147,6 +147,10 @@ export interface Me {
   nickName: string;
   avatar: string | null;
   email: string | null;
+  /** The language of the account, such as `zh-CN`; null for none. */
+  language: string | null;
+  /** The time zone of the account, such as `Asia/Shanghai`; null for none. */
+  timeZone: string | null;
   roles: string[];
   /** The codes that are held, wildcards included. */
   permissions: string[];

@@ -226,6 +226,9 @@ export function keyed(parent, items, key, make) {
   });
 }
 
+/** The name of the product, in all languages. */
+export const PRODUCT = "Portcullis";
+
 /** The product's mark, drawn by the style. */
 export function mark() {
   return h("span", { class: "mark", "aria-hidden": "true" });

@@ -1,15 +1,16 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
 import { HEALTH, NOTICES, OWN, REQUESTS } from "../navigation.js";
-import { FRAME, GROUPS, PRODUCT, SHORTCUTS } from "../strings/frame.js";
+import { FRAME, GROUPS, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
-import { button, h, icon, link, mark } from "./dom.js";
+import { button, h, icon, link, mark, PRODUCT } from "./dom.js";
 import { keepFocus, leaveFocus } from "./focus.js";
 import * as health from "./health.js";
 import * as notices from "./notices.js";
 import * as queue from "./queue.js";
 import { match, navigation, page, reconsider, start, stop, useViews } from "./router.js";
 import { session } from "./session.js";
+import { shownNumber, useZone } from "./locale.js";
 
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
@@ -30,14 +31,17 @@ const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting };
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
+/** True until the frame is drawn for a caller of whom the start of the page has asked already. */
+let identified = false;
 /** The title of the view that is shown, and how much waits for the caller, by what stands beside its entry. */
 let titled = PRODUCT;
 /** @type {Map<HTMLElement, number>} */ const waits = new Map();
 
-/** Show the frame, and in it the view of the address. @param {import("../types/view").View[]} views */
+/** Show the frame to the caller, who is identified, and in it the view of the address. @param {import("../types/view").View[]} views */
 export async function open(views) {
   useViews(views);
   known = views;
+  identified = true;
   for (const { pattern, entry: own } of views) {
     if (own?.waiting) BESIDE[pattern] ??= h("span", { class: "badge info", hidden: true });
   }
@@ -132,7 +136,7 @@ function wait(beside, count) {
 /** Show the title in the tab, with how much waits for the caller. */
 function entitle() {
   const count = [...waits.values()].reduce((sum, each) => sum + each, 0);
-  document.title = count > 0 ? `(${count.toLocaleString()}) ${titled}` : titled;
+  document.title = count > 0 ? `(${shownNumber(count)}) ${titled}` : titled;
 }
 
 /** Count what waits beside the entry of a feature. @param {import("../types/view").View} view */
@@ -168,7 +172,9 @@ export function refresh() {
 
 async function refreshed() {
   const before = session.me;
-  await session.identify();
+  if (!identified) await session.identify();
+  identified = false;
+  useZone(session.me?.timeZone);
   const { me, operations } = session;
   if (!me) return;
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else

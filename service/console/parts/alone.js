@@ -1,7 +1,6 @@
 // @ts-check
 /** A page without the frame: one card, for those who have not signed in. */
-import { h, mark } from "../core/dom.js";
-import { PRODUCT } from "../strings/frame.js";
+import { h, mark, PRODUCT } from "../core/dom.js";
 
 /**
  * Show the page alone, and put the focus into its first field.

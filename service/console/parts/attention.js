@@ -2,6 +2,7 @@
 /** What needs attention: findings of health, and what nobody has, uses or reaches; each with its one action. */
 import { badge, h, link } from "../core/dom.js";
 import * as health from "../core/health.js";
+import { shownNumber } from "../core/locale.js";
 import { HEALTH } from "../navigation.js";
 import { DOCTOR } from "../strings/doctor.js";
 import { ATTENTION as T } from "../strings/home.js";
@@ -80,6 +81,20 @@ export async function attention(page, { quiet }) {
   ];
 }
 
+/** Where the finding of a check is dealt with, where the console can. */
+const ADDRESSES = /** @type {Record<string, string>} */ ({
+  "first-administrator": "/users/{user}",
+  "api-keys": "/users/{user}/keys",
+  administrators: "/users?roleCode=super",
+  "role-ends": "/assignments?endless=false&sort=until",
+  "role-demands": "/users/{user}/roles",
+  jobs: "/jobs",
+  routes: "/resources/coverage",
+  "permission-codes": "/menus",
+  "policy-tampering": "/policy/revisions",
+  "published-policy": "/policy/revisions",
+});
+
 /** @param {import("../types/api").CheckFinding} finding */
 function worst({ state }) {
   return Object.keys(DOCTOR.states).indexOf(state);
@@ -90,10 +105,12 @@ function findingRow(page, { check, state, message, remedy, users: [user] }) {
   const own = check === "first-administrator" && user?.id === page.me.id;
   const [address, text] = own
     ? ["/account", T.changeOwn]
-    : (Object.hasOwn(T.acts, check) && T.acts[check]) || [HEALTH, T.details];
+    : Object.hasOwn(ADDRESSES, check)
+      ? [ADDRESSES[check], T.acts[check]]
+      : [HEALTH, T.details];
   return {
     mark: badge(DOCTOR.states[state] ?? state, state === "fault" ? "bad" : "warn"),
-    text: [h("strong", null, `${T.check(check)}:`), " ", localTimes(message)],
+    text: [h("strong", null, `${DOCTOR.check(check)}:`), " ", localTimes(message)],
     help: remedy && localTimes(remedy),
     act: way(page, user ? address.replace("{user}", String(user.id)) : address, text),
   };
@@ -111,7 +128,7 @@ async function neglected(page, { list, query, address, name, text, help, act }) 
   const names = data.items.map((/** @type {any} */ item) => item[name]);
   return [
     {
-      mark: link(address, badge(data.total.toLocaleString(), "info")),
+      mark: link(address, badge(shownNumber(data.total), "info")),
       text: [h("strong", null, text(data.total)), `: ${T.names(names, data.total)}`],
       help,
       act: way(page, address, act),

@@ -1,6 +1,7 @@
 // @ts-check
 /** The filters of a list: those of the address of its view. */
 import { button, h } from "../core/dom.js";
+import { instantOf, wallTime } from "../core/locale.js";
 import { ACTION } from "../strings/common.js";
 import { TABLE } from "../strings/table.js";
 
@@ -124,7 +125,7 @@ function control(page, { name, label, type, words = [TABLE.yes, TABLE.no], optio
               timer = setTimeout(apply, 350);
             },
           });
-  if (type === "date") read = () => (input.value ? new Date(input.value).toISOString() : "");
+  if (type === "date") read = () => (input.value ? instantOf(input.value).toISOString() : "");
   return { input, label: h("label", { class: "filter" }, h("span", null, label), input) };
 }
 
@@ -132,5 +133,5 @@ function control(page, { name, label, type, words = [TABLE.yes, TABLE.no], optio
 function localTime(iso) {
   const date = new Date(iso);
   if (!iso || Number.isNaN(date.getTime())) return "";
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return wallTime(date);
 }

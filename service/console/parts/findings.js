@@ -17,7 +17,7 @@ export function findingList(items) {
       h(
         "div",
         null,
-        h("strong", null, check.replaceAll("-", " ")),
+        h("strong", null, DOCTOR.check(check)),
         ` ${message}`,
         remedy && h("small", null, remedy),
       ),

@@ -2,6 +2,7 @@
 /** Forms: fields with labels, help and faults; what the service refuses is shown at the field it names. */
 import { Problem, newKey } from "../client/portcullis.js";
 import { button, h, unsaved } from "../core/dom.js";
+import { instantOf, wallTime } from "../core/locale.js";
 import { ACTION, TROUBLE } from "../strings/common.js";
 import { FORM } from "../strings/form.js";
 import { late, requested, trouble } from "./trouble.js";
@@ -361,7 +362,7 @@ function controlOf(field, id) {
       if (input.value === "") return null;
       if (type === "number") return Number(input.value);
       if (type !== "datetime") return input.value;
-      return input.value === local(instant) ? instant : new Date(input.value).toISOString();
+      return input.value === local(instant) ? instant : instantOf(input.value).toISOString();
     },
     set,
   };
@@ -370,8 +371,7 @@ function controlOf(field, id) {
 /** @param {string | null | undefined} iso */
 function local(iso) {
   if (!iso) return "";
-  const date = new Date(iso);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return wallTime(new Date(iso));
 }
 
 /**

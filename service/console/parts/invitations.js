@@ -1,5 +1,6 @@
 // @ts-check
 /** Invites a user who has no password yet: by mail, or by a link to hand over. */
+import { timeText } from "../core/locale.js";
 import { USERS as T } from "../strings/users.js";
 import { tell } from "./dialog.js";
 import { once } from "./once.js";
@@ -15,7 +16,7 @@ export function invite(page, user) {
   return attempt(title, async () => {
     const { data } = await page.call("POST", "/api/user/{id}/invitation", { path: { id: user.id } });
     if (!data.url) return tell(T.inviteMailed(user.userName));
-    const until = new Date(data.expiresAt).toLocaleString();
+    const until = timeText(data.expiresAt);
     await once(title, T.inviteLink(until), new URL(data.url, location.href).href);
   });
 }

@@ -8,7 +8,7 @@ import { codes } from "./suggestions.js";
 import { whole } from "./local.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
-import { LIFETIMES } from "../strings/common.js";
+import { lifetimes } from "../strings/common.js";
 import { KEYS as T } from "../strings/users.js";
 
 /** How long a key lasts unless the reader chooses otherwise: 90 days, in seconds. */
@@ -62,7 +62,7 @@ export function keys(page, { id, kind }) {
           label: T.expiresAfter,
           type: "select",
           unset: T.noEnd,
-          options: LIFETIMES,
+          options: lifetimes(),
           value: USUAL,
         },
         { name: "scopes", label: T.scopes, help: T.scopesHelp, wrap: codes(page, { several: true }) },

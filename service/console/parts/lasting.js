@@ -1,6 +1,7 @@
 // @ts-check
 /** How long something lasts, and until when: controls for forms, with the usual lengths at one click. */
 import { button, h } from "../core/dom.js";
+import { instantOf, wallTime } from "../core/locale.js";
 import { LASTING as T } from "../strings/form.js";
 import { duration } from "../strings/words.js";
 
@@ -50,9 +51,9 @@ export function ending(input, longest) {
   const place = h("div");
   const choose = (/** @type {number} */ length) => {
     const begin = /** @type {HTMLInputElement | null} */ (input.form?.elements.namedItem("from"))?.value;
-    const end = new Date((begin ? Date.parse(begin) : Date.now()) + length * 1000);
+    const end = new Date((begin ? instantOf(begin).getTime() : Date.now()) + length * 1000);
     // Not longer than allowed: the field has no seconds, and the role may begin a minute later.
-    input.value = new Date(end.getTime() - end.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+    input.value = wallTime(end);
     typed(input);
   };
   const show = () => {

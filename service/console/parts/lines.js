@@ -1,6 +1,7 @@
 // @ts-check
 /** Lines of the policy that came and went, page by page, and who gains and loses by it. */
 import { badge, button, empty, h } from "../core/dom.js";
+import { shownNumber } from "../core/locale.js";
 import { PREVIEW } from "../strings/common.js";
 import { POLICY as T } from "../strings/policy.js";
 import { trouble } from "./trouble.js";
@@ -131,7 +132,7 @@ function possible(callers, total) {
   return h(
     "details",
     { class: "possible" },
-    h("summary", null, T.anyCaller, ` (${total.toLocaleString()})`),
+    h("summary", null, T.anyCaller, ` (${shownNumber(total)})`),
     h("p", null, T.callerText),
     table(
       T.anyCaller,

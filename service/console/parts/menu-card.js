@@ -1,6 +1,7 @@
 // @ts-check
 /** One Menu or Button: its values, what it opens, and what can be done about it. */
 import { badge, badges, bullets, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { saying } from "../core/texts.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { MENU } from "../records/menu.js";
 import { MENUS as T } from "../strings/menus.js";
@@ -115,7 +116,7 @@ function codes(places) {
 /** @param {Menu} menu */
 function kindOf({ menuType }) {
   if (menuType === "Button") return MENU;
-  return { ...MENU, texts: { ...T, enableText: T.menuStateText, disableText: T.menuStateText } };
+  return { ...MENU, texts: saying(T, { enableText: T.menuStateText, disableText: T.menuStateText }) };
 }
 
 /** @param {Page} page @param {Menu} menu */

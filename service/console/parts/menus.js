@@ -1,5 +1,6 @@
 // @ts-check
 /** The tree of Menus and Buttons, and a choice among them: what a role gives. */
+import { compare } from "../core/locale.js";
 import { MENUS } from "../strings/menus.js";
 import { covers, isWildcard } from "./codes.js";
 
@@ -26,7 +27,7 @@ export async function readButtons(page) {
       code: place.menu.authMark ?? "",
       note: place.menu.enabled ? null : MENUS.disabledState,
     }))
-    .sort((a, b) => a.text.localeCompare(b.text));
+    .sort((a, b) => compare(a.text, b.text));
 }
 
 /** The tree, each list of children in the order of `sort`. */

@@ -4,7 +4,7 @@ import { Problem } from "../client/portcullis.js";
 import { button, card, definition, empty, h } from "../core/dom.js";
 import { RULE as T } from "../strings/request-rule.js";
 import { ACTION } from "../strings/common.js";
-import { DEMANDS } from "../strings/step-up.js";
+import { demandOptions } from "../strings/step-up.js";
 import { duration } from "../strings/words.js";
 import { dialog, tell } from "./dialog.js";
 import { merging } from "./form.js";
@@ -98,7 +98,7 @@ function shown(rule) {
 
 /** @param {Stored["assurance"]} assurance */
 function demand(assurance) {
-  return DEMANDS.find(([key]) => key === assurance)?.[1] ?? T.noDemand;
+  return demandOptions().find(([key]) => key === assurance)?.[1] ?? T.noDemand;
 }
 
 /** Ask how a role is to be asked for, and save it after the preview. @param {Page} page @param {Role} role */
@@ -198,7 +198,7 @@ function fields(page, rule) {
       name: "assurance",
       label: T.assurance,
       type: "select",
-      options: DEMANDS,
+      options: demandOptions(),
       unset: T.noDemand,
       value: rule.assurance,
     },

@@ -1,6 +1,7 @@
 // @ts-check
 /** What the views of resources share: services, and how routes are guarded. */
 import { h, link } from "../core/dom.js";
+import { shownNumber } from "../core/locale.js";
 import { RESOURCES as T } from "../strings/resources.js";
 
 const MOST_OPTIONS = 200;
@@ -63,7 +64,7 @@ export function glance({ routes, unroutedTotal }) {
             h(
               "li",
               null,
-              link(`/resources/coverage?${name}=${value}`, h("strong", null, n.toLocaleString()), " ", text),
+              link(`/resources/coverage?${name}=${value}`, h("strong", null, shownNumber(n)), " ", text),
             )
           );
         }),
@@ -84,12 +85,7 @@ export function glance({ routes, unroutedTotal }) {
           h(
             "li",
             null,
-            link(
-              "/resources/coverage?show=lost",
-              h("strong", null, unroutedTotal.toLocaleString()),
-              " ",
-              T.lost,
-            ),
+            link("/resources/coverage?show=lost", h("strong", null, shownNumber(unroutedTotal)), " ", T.lost),
           ),
         ),
     ),

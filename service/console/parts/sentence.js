@@ -3,7 +3,9 @@
  * Entries of the logs as sentences, such as "admin gave role auditor to lee": from who called, what the operation
  * does, and what it has changed. Makes no elements, so that lists, pictures and tests can all use it.
  */
-import { ACTS, EVENTS, onDevice, PARTS, REASONS, SENTENCE as T } from "../strings/sentences.js";
+import { listed, listParts, timeText } from "../core/locale.js";
+import { parts, say } from "../core/texts.js";
+import { ACTS, EVENTS, FIELDS, KINDS, PARTS, REASONS, SENTENCE as T, UNNAMED } from "../strings/sentences.js";
 
 /**
  * A text, a record by its name in the log, or who called.
@@ -21,15 +23,16 @@ import { ACTS, EVENTS, onDevice, PARTS, REASONS, SENTENCE as T } from "../string
 
 /** The most records, and the most values of a change, that a sentence names. */
 const MOST = 3;
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const AGAIN = " (answered again)";
-/** What many values of a field are, by the record that has them: the words before and between. */
-const GIVEN = /** @type {Record<string, {kind: string, verbs: [string, string, string, string]}>} */ ({
-  "user roles": { kind: "role", verbs: [T.gave, T.to, T.took, T.from] },
-  "role permissions": { kind: "permission", verbs: [T.gave, T.to, T.took, T.from] },
-  "role menus": { kind: "menu", verbs: [T.gave, T.to, T.took, T.from] },
-  "resource permissions": { kind: "button", verbs: [T.bound, T.to, T.removed, T.from] },
-  "button resources": { kind: "resource", verbs: [T.bound, T.to, T.removed, T.from] },
+/** What a message selects where a value is not there. */
+const NONE = "none";
+/** What many values of a field are, by the record that has them: how they came and went. */
+const GIVEN = /** @type {Record<string, {kind: string, came: () => string, went: () => string}>} */ ({
+  "user roles": { kind: "role", came: () => T.gave, went: () => T.took },
+  "role permissions": { kind: "permission", came: () => T.gave, went: () => T.took },
+  "role menus": { kind: "menu", came: () => T.gave, went: () => T.took },
+  "resource permissions": { kind: "button", came: () => T.bound, went: () => T.removed },
+  "button resources": { kind: "resource", came: () => T.bound, went: () => T.removed },
 });
 
 /** What gives and takes a single role, which the log has as made and deleted. */
@@ -45,12 +48,8 @@ const ASSIGNING = new Set(["user assign a role", "user end an assignment of a ro
 export function sentence(entry, changes = entry.changes ?? []) {
   /** @type {Word} */ const actor = { text: entry.userName ?? ownerOf(entry) ?? T.somebody, actor: true };
   const action = entry.action.endsWith(AGAIN) ? entry.action.slice(0, -AGAIN.length) : entry.action;
-  /** @type {Word[]} */ const words = [
-    actor,
-    ...predicate({ ...entry, action }, changes),
-    action === entry.action ? "" : ` ${T.again}`,
-  ];
-  return words.filter((word) => word !== "");
+  const said = whole({ ...entry, action }, actor, changes);
+  return action === entry.action ? said : filled(T.again, { sentence: said });
 }
 
 /**
@@ -66,10 +65,12 @@ function ownerOf({ module, targets, status }) {
 /** Return what happened to a session, as the login log has it. @param {any} entry @returns {Word[]} */
 export function sessionSentence({ event, outcome, reason, device, userName }) {
   const texts = Object.hasOwn(EVENTS, event) ? EVENTS[event] : null;
-  const text = texts ? texts[outcome === "success" ? 0 : 1] : event.replaceAll("_", " ");
-  const where = device ? ` ${onDevice(device)}` : "";
-  const why = reason ? `: ${REASONS[reason] ?? reason}` : "";
-  return [{ text: userName ?? T.somebody, actor: true }, ` ${text}${where}${why}`];
+  return parts(T.session, {
+    actor: /** @type {Word} */ ({ text: userName ?? T.somebody, actor: true }),
+    what: texts ? texts[outcome === "success" ? 0 : 1] : event.replaceAll("_", " "),
+    where: device || NONE,
+    why: reason ? (REASONS[reason] ?? reason) : NONE,
+  });
 }
 
 /** Return a sentence as text. @param {Word[]} words */
@@ -77,23 +78,32 @@ export function plain(words) {
   return words.map((word) => (typeof word === "string" ? word : word.text)).join("");
 }
 
-/** @param {any} entry @param {Change[]} changes @returns {Word[]} */
-function predicate(entry, changes) {
+/**
+ * @param {any} entry
+ * @param {Word} actor
+ * @param {Change[]} changes
+ * @returns {Word[]}
+ */
+function whole(entry, actor, changes) {
   const { module, action, kind, method, url, targets, status, decision, dryRun } = entry;
-  if (kind === "REFUSED_READ") return [` ${T.refusedRead} ${method} ${url}`];
+  if (kind === "REFUSED_READ") return parts(T.refusedRead, { actor, request: `${method} ${url}` });
   const key = `${module} ${action}`;
-  if (!Object.hasOwn(ACTS, key))
-    return [`: ${module}, ${action}`, ...(targets ? [", ", ...records(targets)] : [])];
-  const acts = ACTS[key];
+  if (!Object.hasOwn(ACTS, key)) {
+    return targets
+      ? filled(T.unknownOf, { actor, module, action, records: records(targets) })
+      : parts(T.unknown, { actor, module, action });
+  }
+  const [done, act] = ACTS[key];
   const failed = status >= 400;
   if (!failed && !dryRun) {
     const edited = kind === "UPDATE" || ASSIGNING.has(key);
-    const clauses = edited && acts[0].includes("{about}") ? edits(entry, changes) : [];
-    if (clauses.length > 0) return [" ", ...joined(clauses)];
-    return [" ", ...filled(acts[0], key, entry), ...(kind === "INSERT" ? givenAtOnce(changes) : [])];
+    const clauses = edited && done.includes("{about}") ? edits(entry, changes) : [];
+    if (clauses.length > 0) return filled(T.done, { actor, act: clausesOf(clauses) });
+    const said = about(done, key, entry);
+    return filled(T.done, { actor, act: kind === "INSERT" ? withGiven(said, changes) : said });
   }
   const denied = decision === "deny";
-  const about = dryRun
+  const template = dryRun
     ? denied
       ? T.notPreviewed
       : failed
@@ -102,7 +112,12 @@ function predicate(entry, changes) {
     : denied
       ? T.refused
       : T.tried;
-  return [` ${about} `, ...filled(acts[1], key, entry)];
+  return filled(template, { actor, act: about(act, key, entry) });
+}
+
+/** Return a message whose values are words, or several. @param {string} message @param {Record<string, Word | Word[] | number>} values */
+function filled(message, values) {
+  return /** @type {Word[]} */ (parts(message, values)).filter((word) => word !== "");
 }
 
 /**
@@ -112,14 +127,14 @@ function predicate(entry, changes) {
  * @param {any} entry
  * @returns {Word[]}
  */
-function filled(text, key, { module, url, targets }) {
+function about(text, key, { module, url, targets }) {
   const part = (url.startsWith("/") ? url.split("/")[PARTS[key]] : url.split(" ").at(-1)) ?? "";
   const named = part.startsWith("{") ? "…" : part; // a value that the service did not understand
-  const [before, after] = text.replace("{part}", named).split("{about}");
-  if (after === undefined) return [before];
   const shown = (targets ?? []).filter((/** @type {string} */ target) => !target.startsWith("key:"));
-  const about = shown.length > 0 ? records(shown) : [unnamed(key, module, url)];
-  return [before, ...about, after].filter((word) => word !== "");
+  return filled(text, {
+    part: named,
+    about: shown.length > 0 ? records(shown) : unnamed(key, module, url),
+  });
 }
 
 /**
@@ -130,10 +145,13 @@ function filled(text, key, { module, url, targets }) {
  * @returns {Word}
  */
 function unnamed(key, module, url) {
-  if (T.unnamed[key]) return T.unnamed[key];
+  if (Object.hasOwn(UNNAMED, key)) return UNNAMED[key];
   const [, id] = /^\/api\/[a-z-]+\/(\d+)/.exec(url) ?? [];
-  const text = T.unnamed[module] ?? module;
-  return { text: id ? T.withId(text, id) : text, target: `${module === "online" ? "user" : module}:` };
+  const record = UNNAMED[module] ?? module;
+  return {
+    text: id ? say(T.withId, { record, id }) : record,
+    target: `${module === "online" ? "user" : module}:`,
+  };
 }
 
 /**
@@ -143,12 +161,19 @@ function unnamed(key, module, url) {
  * @returns {Word[][]}
  */
 function edits(entry, changes) {
-  /** @type {Map<string, {verb: string, targets: Set<string>, bare: boolean}>} */ const clauses = new Map();
+  /** @type {Map<string, {message: string, values: Record<string, string>, targets: Set<string>, bare: boolean}>} */
+  const clauses = new Map();
   /** @type {Map<string, string[]>} */ const fields = new Map();
-  const add = (/** @type {string} */ verb, /** @type {string} */ target, bare = false) => {
-    const clause = clauses.get(verb) ?? { verb, targets: new Set(), bare };
+  const add = (
+    /** @type {string} */ message,
+    /** @type {string} */ target,
+    /** @type {Record<string, string>} */ values = {},
+    bare = false,
+  ) => {
+    const key = JSON.stringify([message, values]);
+    const clause = clauses.get(key) ?? { message, values, targets: new Set(), bare };
     clause.targets.add(target);
-    clauses.set(verb, clause);
+    clauses.set(key, clause);
   };
   for (const change of changes) {
     const { target, field, before, after } = change;
@@ -157,32 +182,30 @@ function edits(entry, changes) {
       continue;
     const given = GIVEN[`${kindOf(target)} ${field}`];
     if (given) {
-      const [gave, to, took, from] = given.verbs;
-      if (after?.length) add(`${gave} ${values(given.kind, after, change.added)} ${to}`, target, true);
-      if (before?.length) add(`${took} ${values(given.kind, before, change.removed)} ${from}`, target, true);
+      const { kind } = given;
+      if (after?.length) add(given.came(), target, { values: values(kind, after, change.added) }, true);
+      if (before?.length) add(given.went(), target, { values: values(kind, before, change.removed) }, true);
     } else if (field === "status" || field === "enabled") {
       add(after === true || after === "enabled" ? T.enabled : T.disabled, target);
     } else {
-      fields.set(target, [...(fields.get(target) ?? []), T.fields[field] ?? field]);
+      fields.set(target, [...(fields.get(target) ?? []), FIELDS[field] ?? field]);
     }
   }
-  for (const [target, names] of fields) add(T.changed(listed([...new Set(names)])), target);
+  for (const [target, names] of fields) add(T.changed, target, { fields: listed([...new Set(names)]) });
   const cut = (entry.changeCount ?? 0) > changes.length;
-  return [...clauses.values()].map(({ verb, targets, bare }) => [
-    `${verb} `,
-    ...records([...targets], { bare, cut }),
-  ]);
+  return [...clauses.values()].map(({ message, values: held, targets, bare }) =>
+    filled(message, { ...held, records: records([...targets], { bare, cut }) }),
+  );
 }
 
-/** Return what a new record was given with it. @param {Change[]} changes @returns {Word[]} */
-function givenAtOnce(changes) {
-  return changes
-    .filter(({ target, field, after }) => GIVEN[`${kindOf(target)} ${field}`] && after?.length)
-    .slice(0, 1)
-    .map(({ target, field, after, added }) => {
-      const { kind } = GIVEN[`${kindOf(target)} ${field}`];
-      return ` ${T.with} ${values(kind, after, added)}`;
-    });
+/** Return what was done, and what a new record was given with it. @param {Word[]} act @param {Change[]} changes */
+function withGiven(act, changes) {
+  const change = changes.find(
+    ({ target, field, after }) => GIVEN[`${kindOf(target)} ${field}`] && after?.length,
+  );
+  if (!change) return act;
+  const { kind } = GIVEN[`${kindOf(change.target)} ${change.field}`];
+  return filled(T.with, { act, values: values(kind, change.after, change.added) });
 }
 
 /**
@@ -191,16 +214,16 @@ function givenAtOnce(changes) {
  * @param {string[]} names
  */
 function values(kind, names, all = names.length) {
-  const [singular, plural] = T.kinds[kind];
   const shown = names.slice(0, all > MOST ? MOST - 1 : MOST).map(kind === "role" ? withoutReason : String);
   const left = all - shown.length;
-  return `${all === 1 ? singular : plural} ${listed(left > 0 ? [...shown, T.more(left)] : shown)}`;
+  const shownNames = listed(left > 0 ? [...shown, say(T.more, { n: left })] : shown);
+  return say(KINDS[kind], { n: all, names: shownNames });
 }
 
 /** Return an assignment without its reason, and its times in the reader's zone. @param {string} text */
 export function withoutReason(text) {
   const [role] = text.split(": ", 1);
-  return role.replace(/\S+T\S+Z/g, (iso) => TIME.format(new Date(iso)));
+  return role.replace(/\S+T\S+Z/g, timeText);
 }
 
 /**
@@ -214,29 +237,31 @@ function records(targets, { bare = false, cut = false } = {}) {
   for (const target of targets) kinds.set(kindOf(target), [...(kinds.get(kindOf(target)) ?? []), target]);
   return joined(
     [...kinds].map(([kind, named]) => {
-      const several = named.length > 1 || cut;
-      const noun = bare && kind === "user" ? undefined : T.kinds[kind]?.[several ? 1 : 0];
       const shown = named.slice(0, named.length > MOST ? MOST - 1 : MOST);
       const left = named.length - shown.length;
       /** @type {Word[][]} */ const names = shown.map((target) => [{ text: nameOf(target), target }]);
       if (cut) names.push([T.others]);
-      else if (left > 0) names.push([T.more(left)]);
-      return [noun === undefined ? "" : `${noun} `, ...joined(names)];
+      else if (left > 0) names.push([say(T.more, { n: left })]);
+      if ((bare && kind === "user") || !Object.hasOwn(KINDS, kind)) return joined(names);
+      return filled(KINDS[kind], { n: Math.max(named.length, cut ? 2 : 1), names: joined(names) });
     }),
-  ).filter((word) => word !== "");
+  );
 }
 
-/** Join with commas, and the last with `and`. @param {Word[][]} parts @returns {Word[]} */
-function joined(parts) {
-  return parts.flatMap((part, place) => {
-    if (place === 0) return part;
-    return [place === parts.length - 1 ? T.and : T.comma, ...part];
-  });
+/** Join items as a list of the language. @param {Word[][]} items @returns {Word[]} */
+function joined(items) {
+  return listParts(items.map((_, place) => String(place))).flatMap(({ type, value }) =>
+    type === "element" ? items[Number(value)] : [value],
+  );
 }
 
-/** @param {string[]} texts */
-function listed(texts) {
-  return plain(joined(texts.map((text) => [text])));
+/** Join clauses, each of which says what was done. @param {Word[][]} clauses @returns {Word[]} */
+function clausesOf(clauses) {
+  const last = clauses[clauses.length - 1];
+  const first = clauses
+    .slice(0, -1)
+    .flatMap((clause, place) => (place === 0 ? clause : [T.comma, ...clause]));
+  return clauses.length === 1 ? last : filled(T.also, { first, last });
 }
 
 /** Return the kind of a record by its name in the log: `role` of `role:auditor`. @param {string} target */
@@ -247,5 +272,5 @@ function kindOf(target) {
 /** @param {string} target */
 function nameOf(target) {
   const kind = kindOf(target);
-  return Object.hasOwn(T.kinds, kind) ? target.slice(kind.length + 1) : target;
+  return Object.hasOwn(KINDS, kind) ? target.slice(kind.length + 1) : target;
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** Long lists: filters, order and paging in the address; the server sends one page at a time. */
 import { button, empty, h, icon, keyed, link, pieces } from "../core/dom.js";
+import { shownNumber } from "../core/locale.js";
 import { ACTION } from "../strings/common.js";
 import { FRAME } from "../strings/frame.js";
 import { TABLE } from "../strings/table.js";
@@ -238,7 +239,7 @@ export function listing(page, config) {
         : TABLE.range(
             Math.min(total, (at - 1) * long + 1),
             Math.min(total, at * long),
-            loaded.totalIsExact === false ? TABLE.atLeast(total) : total.toLocaleString(),
+            loaded.totalIsExact === false ? TABLE.atLeast(total) : shownNumber(total),
           );
     status.textContent = text;
     const next = () => {

@@ -1,14 +1,17 @@
 // @ts-check
 /** Times in the reader's zone; the exact instant shows on hover. They are no tab stops: they do nothing. */
 import { h } from "../core/dom.js";
+import { away, dates, timeText } from "../core/locale.js";
 import { FORM } from "../strings/form.js";
 
-const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const SECONDS = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+/** @type {Record<string, Intl.DateTimeFormatOptions>} */
+const FORMS = {
+  full: { dateStyle: "medium", timeStyle: "short" },
+  day: { dateStyle: "medium" },
+  seconds: { dateStyle: "medium", timeStyle: "medium" },
+  clock: { timeStyle: "short" },
+  exact: { dateStyle: "full", timeStyle: "long" },
+};
 const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([
   [60, "second"],
   [60, "minute"],
@@ -26,10 +29,11 @@ const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([
 export function time(iso, { ago = false, seconds = false, day = false, clock = false } = {}) {
   if (!iso) return null;
   const date = new Date(iso);
+  const form = seconds ? FORMS.seconds : day ? FORMS.day : clock ? FORMS.clock : FORMS.full;
   return h(
     "time",
     { datetime: iso, class: "time", title: exact(iso) },
-    (ago && since(date)) || (seconds ? SECONDS : day ? DAY : clock ? CLOCK : FULL).format(date),
+    (ago && since(date)) || dates(form).format(date),
   );
 }
 
@@ -50,22 +54,19 @@ export function coming(iso) {
   return [time(iso), " ", h("small", null, `(${since(new Date(iso), Infinity)})`)];
 }
 
-/** Return a time as text. @param {string} iso */
-export function timeText(iso) {
-  return FULL.format(new Date(iso));
-}
+export { timeText };
 
 /** Return the exact instant, in the reader's zone and in UTC. @param {string} iso */
 export function exact(iso) {
-  return `${EXACT.format(new Date(iso))} · ${iso}`;
+  return `${dates(FORMS.exact).format(new Date(iso))} · ${iso}`;
 }
 
 /** @param {Date} date @param {number} [days] From how many days on nothing is returned. */
 function since(date, days = 7) {
   let amount = (date.getTime() - Date.now()) / 1000;
   for (const [size, unit] of STEPS) {
-    if (Math.abs(amount) < size) return AGO.format(Math.round(amount), unit);
+    if (Math.abs(amount) < size) return away(Math.round(amount), unit);
     amount /= size;
   }
-  return Math.abs(amount) < days ? AGO.format(Math.round(amount), "day") : null;
+  return Math.abs(amount) < days ? away(Math.round(amount), "day") : null;
 }

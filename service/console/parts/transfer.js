@@ -1,6 +1,7 @@
 // @ts-check
 /** Tables of records as files: exports, and templates of what can be imported. */
 import { badges, button, definition, h } from "../core/dom.js";
+import { shownNumber } from "../core/locale.js";
 import { TABLE } from "../strings/table.js";
 import { TRANSFER as T } from "../strings/transfer.js";
 import { dialog } from "./dialog.js";
@@ -34,7 +35,7 @@ export function exporting(page, template, name, { text, columns, count, filters 
       const rows = h("span", { role: "status" });
       count().then(
         ({ total, totalIsExact = true }) => {
-          if (total !== null) rows.textContent = totalIsExact ? total.toLocaleString() : TABLE.atLeast(total);
+          if (total !== null) rows.textContent = totalIsExact ? shownNumber(total) : TABLE.atLeast(total);
         },
         (problem) => rows.replaceChildren(trouble(problem)),
       );

@@ -3,7 +3,8 @@
 import { Problem } from "../client/portcullis.js";
 import { bullets, button, h, icon, link, linkButton } from "../core/dom.js";
 import { session, usable } from "../core/session.js";
-import { ACTION, TROUBLE } from "../strings/common.js";
+import { timeText } from "../core/locale.js";
+import { ACTION, REFUSALS, RULES, TROUBLE } from "../strings/common.js";
 import { STEP_UP } from "../strings/step-up.js";
 
 /**
@@ -31,7 +32,7 @@ export function trouble(problem, retry, subject, heading) {
   return box(status >= 500 || status === 0 ? "warn" : "bad", heading === named ? "" : named, [
     text && h("p", null, text),
     !complete && detail && detail !== problem.title && h("p", null, detail),
-    document.until && h("p", null, TROUBLE.bannedUntil(new Date(document.until).toLocaleString())),
+    document.until && h("p", null, TROUBLE.bannedUntil(timeText(document.until))),
     codes && h("p", null, document.needed === "all" ? TROUBLE.needsAll(codes) : TROUBLE.needsAny(codes)),
     assurance && demanded(document),
     problem.violations.length > 0 &&
@@ -93,6 +94,20 @@ export function titleOf(problem) {
   return problem instanceof Problem ? meaning(problem).title : TROUBLE.inConsole;
 }
 
+/** Where the texts of the console say all that the service's own does: by code, or by rule of a conflict. */
+const COMPLETE = new Set([
+  ...["login_failed", "account_banned", "account_disabled", "csrf_failed", "precondition_failed"],
+  ...["rate_limited", "quota_exceeded", "revision_unknown", "request_under_way", "changed_meanwhile"],
+  ...["link_invalid", "mail_not_configured"],
+  ...["invariant", "last_administrator", "last_way_in", "way_back", "self", "sign_in_failed"],
+  ...["insufficient_user_authentication", "passkey"],
+]);
+
+/** Return title and text of a code, a rule or a status, if there are some. @param {unknown} key */
+function meant(key) {
+  return [RULES, REFUSALS].find((texts) => Object.hasOwn(texts, String(key)))?.[String(key)];
+}
+
 /**
  * Return what a refusal means in the words of the console, by the most telling of its members, and whether these say
  * all that the service says.
@@ -101,16 +116,15 @@ export function titleOf(problem) {
  */
 export function meaning({ status, code, document, operation }) {
   const { rule, layer } = document;
-  const texts = /** @type {Record<string | number, any>} */ ({ ...TROUBLE, ...TROUBLE.rules });
   const own = code === "conflict" && layer === "account" ? "self" : null;
-  const key = [own, rule, code, status].find((name) => Array.isArray(texts[name])) ?? "other";
-  const [title, text] = texts[key];
+  const key = [own, rule, code, status].find((name) => meant(name)) ?? "other";
+  const [title, text] = meant(key) ?? [];
   const ordinary = code === "permission_denied" && ["resource", "endpoint"].includes(String(layer));
   const saving = operation !== undefined && !READING.test(operation);
   return {
     title,
     text: text === TROUBLE.notSaved && !saving ? "" : text,
-    complete: ordinary || TROUBLE.complete.has(String(key)),
+    complete: ordinary || COMPLETE.has(String(key)),
   };
 }
 

@@ -1,16 +1,20 @@
 // @ts-check
 /** Sign-ins, refusals and logged operations by hour or by day, as bars that load themselves. */
 import { h } from "../core/dom.js";
+import { dates } from "../core/locale.js";
 import { FRAME } from "../strings/frame.js";
 import { ACTIVITY as T } from "../strings/pictures.js";
 import { timeText } from "../parts/time.js";
 import { trouble } from "../parts/trouble.js";
 import { bars } from "./bars.js";
 
-const HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const SHORT = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
-const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit" });
+/** @type {Record<string, Intl.DateTimeFormatOptions>} */
+const FORMS = {
+  hour: { hour: "2-digit", minute: "2-digit" },
+  date: { dateStyle: "medium" },
+  short: { month: "short", day: "numeric" },
+  day: { month: "short", day: "numeric", hour: "2-digit" },
+};
 
 /** How many hours are shown by hour at most. */
 const WEEK = 168;
@@ -41,9 +45,10 @@ export function activity(page, hours = 24) {
 function drawn(hours) {
   const days = hours.length > WEEK;
   const parts = days ? byDay(hours) : hours;
-  const text = (/** @type {Hour} */ { hour }) => (days ? DATE.format(new Date(hour)) : timeText(hour));
+  const text = (/** @type {Hour} */ { hour }) =>
+    days ? dates(FORMS.date).format(new Date(hour)) : timeText(hour);
   const begins = new Map(parts.map((part) => [text(part), new Date(part.hour)]));
-  const short = days ? SHORT : hours.length > 24 ? DAY : HOUR;
+  const short = dates(days ? FORMS.short : hours.length > 24 ? FORMS.day : FORMS.hour);
   const shown = /** @type {const} */ ([
     ["logins", "good"],
     ["loginFailures", "warn"],
@@ -67,11 +72,13 @@ function drawn(hours) {
 function byDay(hours) {
   const sum = (/** @type {Hour[]} */ part, /** @type {Count} */ name) =>
     part.reduce((all, hour) => all + hour[name], 0);
-  return [...Map.groupBy(hours, ({ hour }) => DATE.format(new Date(hour))).values()].map((part) => ({
-    hour: part[0].hour,
-    logins: sum(part, "logins"),
-    loginFailures: sum(part, "loginFailures"),
-    allowed: sum(part, "allowed"),
-    refused: sum(part, "refused"),
-  }));
+  return [...Map.groupBy(hours, ({ hour }) => dates(FORMS.date).format(new Date(hour))).values()].map(
+    (part) => ({
+      hour: part[0].hour,
+      logins: sum(part, "logins"),
+      loginFailures: sum(part, "loginFailures"),
+      allowed: sum(part, "allowed"),
+      refused: sum(part, "refused"),
+    }),
+  );
 }

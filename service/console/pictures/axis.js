@@ -1,6 +1,7 @@
 // @ts-check
 /** Events on one axis of time: a row for each kind, with a mark of its own form. */
 import { link } from "../core/dom.js";
+import { shownNumber } from "../core/locale.js";
 import { PICTURES as T } from "../strings/pictures.js";
 import { time, timeText } from "../parts/time.js";
 import { label, shape, widePicture } from "./svg.js";
@@ -38,7 +39,7 @@ export function axis(name, kinds) {
     const shapes = kinds.flatMap(({ title, kind, events }, row) => {
       const y = row * ROW + 36;
       return [
-        label(`${title}: ${events.length.toLocaleString()}`, { x: 1, y: y - 16, class: "name" }),
+        label(`${title}: ${shownNumber(events.length)}`, { x: 1, y: y - 16, class: "name" }),
         shape("line", { x1: 1, x2: width - 1, y1: y, y2: y, class: "axis" }),
         ...events.map((event) =>
           mark(row, x(instant(event)), y, kind, `${timeText(event.at)}: ${event.text}`),

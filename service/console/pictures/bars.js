@@ -1,5 +1,6 @@
 // @ts-check
 /** Counts over time: a row of bars for each kind, so that none is told from another by its colour. */
+import { shownNumber } from "../core/locale.js";
 import { label, shape, widePicture } from "./svg.js";
 
 const [ROW, TALL, LEFT] = [74, 44, 4];
@@ -26,7 +27,7 @@ export function bars({ name, place, places, short = (text) => text, kinds }) {
       const above = base - TALL - 8;
       return [
         label(title, { x: LEFT, y: above, class: "name" }),
-        label(most.toLocaleString(), { x: width - LEFT, y: above, class: "soft", "text-anchor": "end" }),
+        label(shownNumber(most), { x: width - LEFT, y: above, class: "soft", "text-anchor": "end" }),
         shape("line", { x1: LEFT, x2: width - LEFT, y1: base, y2: base, class: "axis" }),
         ...counts.flatMap((count, at) => {
           if (!count) return [];
@@ -40,7 +41,7 @@ export function bars({ name, place, places, short = (text) => text, kinds }) {
               height: tall,
               class: kind,
             },
-            shape("title", {}, `${places[at]}: ${count.toLocaleString()}`),
+            shape("title", {}, `${places[at]}: ${shownNumber(count)}`),
           );
         }),
       ];
@@ -55,6 +56,6 @@ export function bars({ name, place, places, short = (text) => text, kinds }) {
     draw,
     height,
     titles: [place, ...kinds.map(({ title }) => title)],
-    rows: places.map((text, at) => [text, ...kinds.map(({ counts }) => counts[at].toLocaleString())]),
+    rows: places.map((text, at) => [text, ...kinds.map(({ counts }) => shownNumber(counts[at]))]),
   });
 }

@@ -1,5 +1,6 @@
 // @ts-check
 /** The parts of a whole as one bar. */
+import { shownNumber } from "../core/locale.js";
 import { PICTURES as T } from "../strings/pictures.js";
 import { label, shape, widePicture } from "./svg.js";
 
@@ -15,7 +16,7 @@ export function share(title, parts) {
   const whole = given.reduce((sum, { count }) => sum + count, 0);
   const name = T.share(
     title,
-    given.map(({ text, count }) => `${text} ${count.toLocaleString()}`),
+    given.map(({ text, count }) => `${text} ${shownNumber(count)}`),
   );
   const draw = (/** @type {number} */ room) => {
     let x = 0;
@@ -28,13 +29,13 @@ export function share(title, parts) {
         shape(
           "rect",
           { x: left + 1, y: 1, width: Math.max(1, width - 2), height: TALL, class: kind },
-          shape("title", {}, `${text}: ${count.toLocaleString()}`),
+          shape("title", {}, `${text}: ${shownNumber(count)}`),
         ),
         ...(width > LINE
           ? [label(`${at + 1}`, { x: left + width / 2, y: 20, class: "on", "text-anchor": "middle" })]
           : []),
         shape("rect", { x: 1, y: y - 12, width: 14, height: 14, class: kind }),
-        label(`${at + 1}. ${text}: ${count.toLocaleString()} (${percent(count / whole)})`, { x: 24, y }),
+        label(`${at + 1}. ${text}: ${shownNumber(count)} (${percent(count / whole)})`, { x: 24, y }),
       ];
     });
   };
@@ -43,11 +44,11 @@ export function share(title, parts) {
     draw,
     height: TALL + given.length * LINE + 10,
     titles: [title, T.number, T.part],
-    rows: given.map(({ text, count }) => [text, count.toLocaleString(), percent(count / whole)]),
+    rows: given.map(({ text, count }) => [text, shownNumber(count), percent(count / whole)]),
   });
 }
 
 /** @param {number} part */
 function percent(part) {
-  return part.toLocaleString(undefined, { style: "percent", maximumFractionDigits: 1 });
+  return shownNumber(part, { style: "percent", maximumFractionDigits: 1 });
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** Menus and Buttons, as forms have them. */
 import { h } from "../core/dom.js";
+import { compare } from "../core/locale.js";
 import { pathOf } from "../parts/menus.js";
 import { MENUS as T } from "../strings/menus.js";
 
@@ -62,7 +63,7 @@ function above(_, { known, record }) {
       /** @type {[any, string]} */ ([place.menu.id, pathOf(place).join(" › ")]),
   );
   return {
-    options: options.sort((/** @type {any} */ a, /** @type {any} */ b) => a[1].localeCompare(b[1])),
+    options: options.sort((/** @type {any} */ a, /** @type {any} */ b) => compare(a[1], b[1])),
   };
 }
 

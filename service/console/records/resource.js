@@ -7,7 +7,7 @@ import { OWN } from "../parts/resources.js";
 import { paths } from "../parts/suggestions.js";
 import { time } from "../parts/time.js";
 import { RESOURCES as T } from "../strings/resources.js";
-import { DEMANDS } from "../strings/step-up.js";
+import { demandOptions } from "../strings/step-up.js";
 
 /** Return the state of a resource or a Button, if it is unusual. @param {{enabled: boolean}} record */
 export function stateOf({ enabled }) {
@@ -56,7 +56,7 @@ const fields = {
   assurance: {
     label: T.assurance,
     type: "select",
-    options: DEMANDS,
+    options: demandOptions(),
     unset: T.noDemand,
     help: T.assuranceHelp,
     rights: true,

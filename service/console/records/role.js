@@ -1,6 +1,7 @@
 // @ts-check
 /** Roles, as forms, lists and files have them. */
 import { badge, h } from "../core/dom.js";
+import { shownNumber } from "../core/locale.js";
 import { lasting } from "../parts/lasting.js";
 import { time } from "../parts/time.js";
 import { ROLES as T } from "../strings/roles.js";
@@ -63,8 +64,12 @@ export const ROLE = {
     "roleName",
     "roleCode",
     "description",
-    { title: T.members, kind: "number", cell: ({ userCount }) => userCount?.toLocaleString() ?? "" },
-    { title: T.gives, kind: "number", cell: ({ permissionCount }) => permissionCount.toLocaleString() },
+    {
+      title: T.members,
+      kind: "number",
+      cell: ({ userCount }) => (userCount === null || userCount === undefined ? "" : shownNumber(userCount)),
+    },
+    { title: T.gives, kind: "number", cell: ({ permissionCount }) => shownNumber(permissionCount) },
     "enabled",
     { title: T.updated, sort: "updateTime", cell: (role) => time(role.updateTime) },
   ],

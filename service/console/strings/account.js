@@ -1,92 +1,22 @@
 // @ts-check
-/** The texts of the own account, its devices and sign-ins, in English. Functions take what varies. */
+/** The texts of the own account, its devices and sign-ins. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const ACCOUNT = {
-  title: "Your account",
-  profile: "Profile",
-  saved: "Your profile was saved.",
-  subject: "Your profile",
-  userName: "User name",
-  nickName: "Name",
-  email: "Email",
+const T = /** @type {import("../texts/en/account.json")} */ (await texts("account"));
+
+export const ACCOUNT = saying(T.ACCOUNT, {
   unconfirmed: (/** @type {string} */ email, /** @type {string | null} */ before) =>
-    before
-      ? `You have not confirmed ${email} yet. Links for a forgotten password still go to ${before}.`
-      : `You have not confirmed ${email} yet. Until you do, you cannot reset a forgotten password by mail.`,
-  confirm: "Send a confirmation mail",
-  confirmationSent: (/** @type {string} */ email) => `A mail was sent to ${email}.`,
-  phone: "Phone",
-  gender: "Gender",
-  avatar: "Picture",
-  avatarHelp: "URL of a picture: http(s), or a path of this service.",
-  genders: /** @type {Record<string, string>} */ ({ female: "Female", male: "Male", other: "Other" }),
-  password: "Password",
-  agreeText: "Another person set this address. If it is yours, confirm it with your current password.",
-  agree: "Use it for password resets",
-  agreed: "You have confirmed the address.",
-  current: "Current password",
-  currentHelp: "Needed to change the email address.",
-  fresh: "New password",
-  repeat: "New password again",
-  differs: "The two new passwords differ.",
-  change: "Change the password",
-  changed: "Your password was changed, and your sessions on other devices have ended.",
-  passwordText: "Changing it ends your sessions on all other devices.",
-};
+    say(T.ACCOUNT.unconfirmed, { before, email }),
+  confirmationSent: (/** @type {string} */ email) => say(T.ACCOUNT.confirmationSent, { email }),
+  genders: /** @type {Record<string, string>} */ (T.ACCOUNT.genders),
+});
 
-export const DEVICES = {
-  title: "Your sessions",
-  caption: "Where you are signed in",
-  device: "Device",
-  browser: "Browser",
-  address: "IP address",
-  login: "Signed in",
-  refresh: "Last active",
-  current: "This one",
-  end: "End",
-  endTitle: (/** @type {string} */ device) => `End the session on ${device}?`,
-  endText: "That device has to sign in again before its next request.",
-  endOwnText: "This is the session that you are using: you will be signed out here.",
-  endSession: "End the session",
-  ended: (/** @type {string} */ device) => `The session on ${device} has ended.`,
-  all: "Sign out everywhere",
-  allTitle: "Sign out everywhere?",
-  allText: "Your sessions on all devices end, this one included. API keys are not affected.",
-  none: "You have no sessions.",
-};
+export const DEVICES = saying(T.DEVICES, {
+  endTitle: (/** @type {string} */ device) => say(T.DEVICES.endTitle, { device }),
+  ended: (/** @type {string} */ device) => say(T.DEVICES.ended, { device }),
+});
 
-export const LOGINS = {
-  title: "Your sign-ins",
-  caption: "Events of your sessions, newest first",
-  time: "Time",
-  event: "Event",
-  outcome: "Outcome",
-  reason: "Reason",
-  device: "Device",
-  address: "IP address",
-  browser: "Browser",
-  outcomes: /** @type {Record<string, string>} */ ({ success: "Success", failure: "Failure" }),
-  from: "From",
-  to: "Until",
-  events: /** @type {Record<string, string>} */ ({
-    login: "Signed in",
-    login_begun: "Password correct, second factor requested",
-    lockout: "Locked out",
-    evict: "Ended by a newer sign-in",
-    refresh: "Refresh refused",
-    reuse: "Used token presented again",
-    logout: "Signed out",
-    logout_all: "Signed out everywhere",
-    session_end: "Session ended",
-    password_change: "Password changed",
-    password_reset: "Password reset",
-    step_up: "Identity confirmed again",
-    factor_add: "Second factor added",
-    factor_remove: "Second factor removed",
-    factor_reset: "Second factors reset by an administrator",
-    kick: "Session ended by an administrator",
-    ban: "Banned",
-    unban: "Ban cleared",
-  }),
-  none: "No events are recorded.",
-};
+export const LOGINS = saying(T.LOGINS, {
+  outcomes: /** @type {Record<string, string>} */ (T.LOGINS.outcomes),
+  events: /** @type {Record<string, string>} */ (T.LOGINS.events),
+});

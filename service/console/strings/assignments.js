@@ -1,63 +1,31 @@
 // @ts-check
-/** The texts of the roles of users as assignments, in English. Functions take what varies. */
+/** The texts of the roles of users as assignments. */
+import { say, saying, texts } from "../core/texts.js";
 import { duration } from "./words.js";
 
-export const ASSIGNMENTS = {
-  title: "Assignments",
-  text: "Roles of users, with start, end and reason. Ended assignments are shown on the page of the user.",
-  caption: "Assignments of roles to users",
-  ofUser: "Roles of this user",
-  tab: "Roles",
-  user: "User",
-  role: "Role",
-  choose: "Choose a role",
-  from: "From",
-  fromHelp: "Leave empty to start now. A later start is approved now and not checked again.",
-  until: "Until",
-  untilHelp: "The role expires at this time. Leave empty for no end.",
-  reason: "Reason",
-  reasonHelp: "Shown to reviewers of the roles.",
-  source: "Source",
-  sources: /** @type {Record<string, string>} */ ({
-    direct: "Administrator",
-    request: "Request",
-    directory: "Directory",
-  }),
-  decided: "Assigned",
-  always: "Unknown",
-  noEnd: "No end",
-  begins: "Begins later",
-  soon: "Ends soon",
-  how: /** @type {Record<string, string>} */ ({ expired: "Expired", revoked: "Ended early" }),
-  withEnded: "Include ended",
-  endsBefore: "Ends before",
-  endless: "End",
-  some: "With an end",
-  none: "This user has no roles.",
-  nobody: "No user has a role.",
-  maxDuration: (/** @type {number} */ seconds) => `At most ${duration(seconds)}; an end is required.`,
-  reasonRequired: "A reason is required.",
-  preview: "Preview",
-  assign: "Assign a role",
-  assignTitle: (/** @type {string} */ user) => `Assign a role to ${user}`,
+const T = /** @type {import("../texts/en/assignments.json")} */ (await texts("assignments"));
+
+export const ASSIGNMENTS = saying(T.ASSIGNMENTS, {
+  sources: /** @type {Record<string, string>} */ (T.ASSIGNMENTS.sources),
+  how: /** @type {Record<string, string>} */ (T.ASSIGNMENTS.how),
+  maxDuration: (/** @type {number} */ seconds) =>
+    say(T.ASSIGNMENTS.maxDuration, { duration: duration(seconds) }),
+  assignTitle: (/** @type {string} */ user) => say(T.ASSIGNMENTS.assignTitle, { user }),
   confirmTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
-    `Assign the role ${role} to ${user}?`,
-  later: "These changes take effect when the role starts.",
-  assigned: (/** @type {string} */ role, /** @type {string} */ user) => `User ${user} got the role ${role}.`,
-  change: "Change",
-  changeOne: (/** @type {string} */ role) => `Change: ${role}`,
-  changeTitle: (/** @type {string} */ role, /** @type {string} */ user) => `The role ${role} of ${user}`,
+    say(T.ASSIGNMENTS.confirmTitle, { role, user }),
+  assigned: (/** @type {string} */ role, /** @type {string} */ user) =>
+    say(T.ASSIGNMENTS.assigned, { user, role }),
+  changeOne: (/** @type {string} */ role) => say(T.ASSIGNMENTS.changeOne, { role }),
+  changeTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
+    say(T.ASSIGNMENTS.changeTitle, { role, user }),
   saveTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
-    `Change the assignment of ${role} to ${user}?`,
-  subject: (/** @type {string} */ role) => `The assignment of ${role}`,
+    say(T.ASSIGNMENTS.saveTitle, { role, user }),
+  subject: (/** @type {string} */ role) => say(T.ASSIGNMENTS.subject, { role }),
   changed: (/** @type {string} */ role, /** @type {string} */ user) =>
-    `The assignment of ${role} to ${user} was changed.`,
-  end: "End now",
-  endOne: (/** @type {string} */ role) => `End now: ${role}`,
+    say(T.ASSIGNMENTS.changed, { role, user }),
+  endOne: (/** @type {string} */ role) => say(T.ASSIGNMENTS.endOne, { role }),
   endTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
-    `End the role ${role} of ${user} now?`,
-  endText:
-    "The ended assignment stays on record, with the time and your name. To restore it, assign the role again.",
-  ended: (/** @type {string} */ role, /** @type {string} */ user) => `The role ${role} of ${user} has ended.`,
-  by: (/** @type {string} */ name) => `by ${name}`,
-};
+    say(T.ASSIGNMENTS.endTitle, { role, user }),
+  ended: (/** @type {string} */ role, /** @type {string} */ user) => say(T.ASSIGNMENTS.ended, { role, user }),
+  by: (/** @type {string} */ name) => say(T.ASSIGNMENTS.by, { name }),
+});

@@ -1,36 +1,26 @@
 // @ts-check
-/** The texts of the view of changes, in English. Functions take what varies. */
+/** The texts of the view of changes. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const CHANGES = {
-  title: "Changes",
-  sinces: /** @type {[number, string][]} */ ([
-    [1, "Since yesterday"],
-    [7, "Last 7 days"],
-    [30, "Last 30 days"],
-  ]),
-  signOff: "Since my sign-off",
-  revisions: "Between revisions",
-  from: "After revision",
-  to: "Up to revision",
-  toHelp: "Empty for the revision in force.",
-  later: "Must be a later revision.",
-  show: "Show",
-  between: (/** @type {number} */ from, /** @type {number} */ to) =>
-    `After revision ${from}, up to revision ${to}.`,
-  lines: (/** @type {number} */ from, /** @type {number} */ to) =>
-    `Policy lines from revision ${from} to ${to}`,
+const T = /** @type {import("../texts/en/changes.json")} */ (await texts("changes"));
+
+export const CHANGES = saying(T.CHANGES, {
+  get sinces() {
+    return /** @type {[number, string][]} */ (
+      Object.entries(T.CHANGES.sinces).map(([key, text]) => [Number(key), text])
+    );
+  },
+  between: (/** @type {number} */ from, /** @type {number} */ to) => say(T.CHANGES.between, { from, to }),
+  lines: (/** @type {number} */ from, /** @type {number} */ to) => say(T.CHANGES.lines, { from, to }),
   signedOff: (/** @type {string} */ title, /** @type {number} */ revision) =>
-    `Since your sign-off of revision ${revision}: ${title}.`,
-  noSignOff: "You have not signed off any revision. Sign off a revision on its page.",
-  none: "No rights were changed.",
-  service: "A start or a command",
-  gained: "Gained",
-  lost: "Lost",
-  andMore: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,
+    say(T.CHANGES.signedOff, { revision, title }),
+  andMore: (/** @type {number} */ n) => say(T.CHANGES.andMore, { n }),
   revision: (
     /** @type {number} */ n,
     /** @type {number | null} */ added,
     /** @type {number | null} */ removed,
-  ) => (added === null || removed === null ? `Revision ${n}` : `Revision ${n}: lines +${added} −${removed}`),
-  more: "Show more",
-};
+  ) =>
+    added === null || removed === null
+      ? say(T.CHANGES.revision, { n })
+      : say(T.CHANGES.revisionLines, { n, added, removed }),
+});

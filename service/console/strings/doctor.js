@@ -1,18 +1,13 @@
 // @ts-check
-/** The texts of the checks of the installation, in English. Functions take what varies. */
+/** The texts of the checks of the installation. */
+import { saying, texts } from "../core/texts.js";
 
-export const DOCTOR = {
-  title: "System health",
-  attention: "What needs attention",
-  asItShould: "Checks without findings",
-  fine: "Nothing needs attention.",
-  checkedAt: "Checked",
-  all: "All checks",
+const T = /** @type {import("../texts/en/doctor.json")} */ (await texts("doctor"));
+
+export const DOCTOR = saying(T.DOCTOR, {
+  /** The name of a check, as the service names it. */
+  check: (/** @type {string} */ name) =>
+    /** @type {Record<string, string>} */ (T.DOCTOR.checks)[name] ?? name.replaceAll("-", " "),
   /** The worst first. */
-  states: /** @type {Record<string, string>} */ ({
-    fault: "Error",
-    warning: "Warning",
-    unknown: "Not checked",
-    ok: "OK",
-  }),
-};
+  states: /** @type {Record<string, string>} */ (T.DOCTOR.states),
+});

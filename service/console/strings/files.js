@@ -1,42 +1,19 @@
 // @ts-check
-/** The texts of files, in English. Functions take what varies. */
+/** The texts of files. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const FILES = {
-  title: "Files",
-  caption: "Uploaded files",
-  name: "Name",
-  size: "Size",
-  type: "Type",
-  owner: "Owner",
-  created: "Uploaded",
-  link: "Public link",
-  until: "until ",
-  upload: "Upload files",
-  dropped: "Or drop files on this page.",
-  sending: (/** @type {string} */ name) => `Uploading ${name}`,
-  sent: (/** @type {string} */ name) => `File ${name} was uploaded.`,
-  stop: "Stop",
-  stopped: (/** @type {string} */ name) => `The upload of file ${name} was stopped.`,
-  download: "Download",
-  share: "Share",
-  unshare: "Revoke the link",
-  linked: (/** @type {string} */ name) => `Download ${name}`,
-  linkedText: "The object store serves this file. Anyone with the link can download it for one minute.",
-  replaceTitle: (/** @type {string} */ name) => `Revoke the public link of ${name}?`,
-  replaceText:
-    "The object store serves this file with a public link for one minute. The current link is revoked.",
-  replace: "Revoke the link and download",
-  shareTitle: (/** @type {string} */ name) => `Share ${name} with everyone who has the link?`,
-  shareText: "The download needs no sign-in. An existing link of the file is revoked.",
-  expires: "Expires after",
-  usual: "The usual time",
-  made: "The link",
-  madeText: (/** @type {string} */ time) => `It is shown only once, and works until ${time}.`,
-  unshareTitle: (/** @type {string} */ name) => `Revoke the public link of ${name}?`,
-  unshareText: "The link can no longer be used to download the file.",
-  unshared: (/** @type {string} */ name) => `The public link of file ${name} was revoked.`,
-  deleteTitle: (/** @type {string} */ name) => `Delete file ${name}?`,
-  deleteText: "The file and its public link are deleted. This can't be undone.",
-  deleted: (/** @type {string} */ name) => `File ${name} was deleted.`,
-  none: "No files yet.",
-};
+const T = /** @type {import("../texts/en/files.json")} */ (await texts("files"));
+
+export const FILES = saying(T.FILES, {
+  sending: (/** @type {string} */ name) => say(T.FILES.sending, { name }),
+  sent: (/** @type {string} */ name) => say(T.FILES.sent, { name }),
+  stopped: (/** @type {string} */ name) => say(T.FILES.stopped, { name }),
+  linked: (/** @type {string} */ name) => say(T.FILES.linked, { name }),
+  replaceTitle: (/** @type {string} */ name) => say(T.FILES.replaceTitle, { name }),
+  shareTitle: (/** @type {string} */ name) => say(T.FILES.shareTitle, { name }),
+  madeText: (/** @type {string} */ time) => say(T.FILES.madeText, { time }),
+  unshareTitle: (/** @type {string} */ name) => say(T.FILES.unshareTitle, { name }),
+  unshared: (/** @type {string} */ name) => say(T.FILES.unshared, { name }),
+  deleteTitle: (/** @type {string} */ name) => say(T.FILES.deleteTitle, { name }),
+  deleted: (/** @type {string} */ name) => say(T.FILES.deleted, { name }),
+});

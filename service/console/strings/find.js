@@ -1,24 +1,13 @@
 // @ts-check
-/** The texts of suggestions and of the palette, in English. Functions take what varies. */
-import { count } from "./words.js";
+/** The texts of suggestions and of the palette. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const COMBOBOX = {
-  list: "Suggestions",
-  count: (/** @type {number} */ n) => (n ? count(n, "suggestion", "suggestions") : "No match."),
-};
+const T = /** @type {import("../texts/en/find.json")} */ (await texts("find"));
 
-export const SUGGESTED = {
-  registered: "Registered resources",
-  routes: "Routes of this service",
-};
+export const COMBOBOX = saying(T.COMBOBOX, {
+  count: (/** @type {number} */ n) => say(T.COMBOBOX.count, { n }),
+});
 
-export const PALETTE = {
-  title: "Go to",
-  label: "A page, user, role or resource, or the id of a decision",
-  pages: "Pages",
-  users: "Users",
-  roles: "Roles",
-  resources: "Resources",
-  requestable: "Ask for access",
-  decision: "Decision",
-};
+export const SUGGESTED = T.SUGGESTED;
+
+export const PALETTE = T.PALETTE;

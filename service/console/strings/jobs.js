@@ -1,38 +1,15 @@
 // @ts-check
-/** The texts of jobs, in English. Functions take what varies. */
+/** The texts of jobs. */
+import { say, saying, texts } from "../core/texts.js";
 import { duration } from "./words.js";
 
-export const JOBS = {
-  title: "Jobs",
-  name: "Name",
-  state: "State",
-  interval: "Runs",
-  due: "Due",
-  success: "Last success",
-  failing: "The last run failed",
-  paused: "Paused",
-  fine: "OK",
-  onDemand: "On request",
-  every: (/** @type {number} */ seconds) => `every ${duration(seconds)}`,
-  askedBy: (/** @type {string} */ name) => `(requested by ${name})`,
-  run: "Run now",
-  pause: "Pause",
-  resume: "Resume",
-  asked: (/** @type {string} */ name) => `Job ${name} is running. Refresh to see the result.`,
-  isPaused: (/** @type {string} */ name) => `Job ${name} was paused. It still runs on request.`,
-  resumed: (/** @type {string} */ name) => `Job ${name} runs on its schedule again.`,
-  runs: "Last runs",
-  begun: "Started",
-  ended: "Ended",
-  outcome: "Outcome",
-  detail: "Detail",
-  by: "Requested by",
-  schedule: "the schedule",
-  outcomes: /** @type {Record<string, string>} */ ({
-    running: "Running",
-    done: "Done",
-    failed: "Failed",
-    stopped: "Stopped",
-    abandoned: "Abandoned",
-  }),
-};
+const T = /** @type {import("../texts/en/jobs.json")} */ (await texts("jobs"));
+
+export const JOBS = saying(T.JOBS, {
+  every: (/** @type {number} */ seconds) => say(T.JOBS.every, { duration: duration(seconds) }),
+  askedBy: (/** @type {string} */ name) => say(T.JOBS.askedBy, { name }),
+  asked: (/** @type {string} */ name) => say(T.JOBS.asked, { name }),
+  isPaused: (/** @type {string} */ name) => say(T.JOBS.isPaused, { name }),
+  resumed: (/** @type {string} */ name) => say(T.JOBS.resumed, { name }),
+  outcomes: /** @type {Record<string, string>} */ (T.JOBS.outcomes),
+});

@@ -1,25 +1,10 @@
 // @ts-check
-/** The texts of the outbox, in English. */
+/** The texts of the outbox. */
+import { saying, texts } from "../core/texts.js";
 
-export const MAILS = {
-  title: "Mail",
-  caption: "Queued mails, and mails of the last seven days",
-  created: "Written",
-  kind: "About",
-  recipient: "To",
-  state: "State",
-  attempts: "Attempts",
-  next: "Next attempt",
-  fault: "Last error",
-  none: "No mail matches.",
-  states: /** @type {Record<string, string>} */ ({ waiting: "Waiting", sent: "Sent", given_up: "Given up" }),
-  kinds: /** @type {Record<string, string>} */ ({
-    invitation: "Invitation",
-    password_reset: "Forgotten password",
-    address_confirmation: "Confirm an address",
-    address_changed: "Address changed",
-    recovery_changed: "Address for forgotten passwords changed",
-    address_restored: "Address change undone",
-    test: "Test",
-  }),
-};
+const T = /** @type {import("../texts/en/mails.json")} */ (await texts("mails"));
+
+export const MAILS = saying(T.MAILS, {
+  states: /** @type {Record<string, string>} */ (T.MAILS.states),
+  kinds: /** @type {Record<string, string>} */ (T.MAILS.kinds),
+});

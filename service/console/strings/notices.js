@@ -1,72 +1,63 @@
 // @ts-check
-/** The texts of the notices about the own account, in English. Functions take what varies. */
+/** The texts of the notices about the own account. */
+import { timeText } from "../core/locale.js";
+import { say, saying, texts } from "../core/texts.js";
+import { enumerated } from "./common.js";
+
+const T = /** @type {import("../texts/en/notices.json")} */ (await texts("notices"));
 
 /** @typedef {import("../types/api").NoticeFacts} Facts */
 
-const list = (/** @type {readonly string[] | undefined} */ codes) => (codes ?? []).join(", ");
+const NONE = "none";
+
+/** Return codes, or what a message selects where there are none. @param {readonly string[] | null | undefined} codes */
+const list = (codes) => (codes?.length ? enumerated(codes) : NONE);
 
 /** Return how a request has ended, for its author. @param {Facts} facts */
-function ended({ state, until, reason }) {
-  if (state === "approved") return `was approved, and expires on ${new Date(String(until)).toLocaleString()}`;
-  if (state === "expired") return "has expired without an approval";
-  return `${state === "denied" ? "was denied" : "has failed"}${reason ? `: ${reason}` : ""}`;
+function ended({ role, state, until, reason }) {
+  const { approved, expired, denied, failed } = T.NOTICES.ended;
+  if (state === "approved") return say(approved, { role, until: timeText(String(until)) });
+  if (state === "expired") return say(expired, { role });
+  return say(state === "denied" ? denied : failed, { role, reason: reason || NONE });
 }
 
-export const NOTICES = {
-  title: "Notices",
-  caption: "Events of your account",
-  about:
-    "These notices cannot be turned off. If you do not recognise an event, change your password and " +
-    "end your other sessions.",
-  readAll: "Mark all as read",
-  what: "What",
-  when: "When",
-  where: "From",
-  unread: "new",
-  none: "There are no notices.",
-  by: /** @type {Record<string, string>} */ ({
-    administrator: "an administrator",
-    operator: "the operator of the service",
-  }),
-  kinds: /** @type {Record<string, (facts: Facts) => string>} */ ({
-    new_device: () => "A sign-in from a new device or location",
-    second_factor_blocked: () => "Too many wrong second factors after a correct password",
-    session_stolen: ({ device }) =>
-      `The session on ${device} was ended, because its refresh token was used twice`,
-    password_changed: () => "Your password was set",
-    reset_asked: () => "A password reset link was requested",
-    factor_added: ({ name }) => `The second factor ${name} was added`,
-    identity_linked: ({ name }) => `An account of the provider ${name} was linked to yours`,
-    identity_unlinked: ({ name }) => `An account of the provider ${name} was unlinked from yours`,
-    factor_removed: ({ name }) => `The second factor ${name} was removed`,
-    factors_reset: () => "All your second factors were removed",
-    recovery_codes_made: () => "New recovery codes were created",
-    recovery_code_used: () => "A recovery code was used",
-    api_key_made: ({ name, account }) => `The API key ${name} of ${account} was created`,
-    address_changed: ({ email }) => `Your email address was changed to ${email ?? "none"}`,
-    recovery_changed: ({ email }) => `Password reset links are now sent to ${email}`,
-    address_restored: ({ email }) => `Your email address is ${email} again`,
-    address_verified: () => "An administrator marked your email address as verified",
-    role_ends: ({ role, until }) =>
-      `Your role ${role} expires on ${new Date(String(until)).toLocaleString()}`,
-    account_dormant: ({ until }) =>
-      `Your account will be disabled on ${new Date(String(until)).toLocaleString()} unless you sign in`,
-    roles_changed: ({ givenRoles, takenRoles, changedRoles }) =>
-      [
-        "Your roles were changed:",
-        givenRoles?.length && `given ${list(givenRoles)}`,
-        takenRoles?.length && `taken ${list(takenRoles)}`,
-        changedRoles?.length && `changed period of ${list(changedRoles)}`,
-      ]
-        .filter(Boolean)
-        .join(" "),
-    banned: () => "Your account was banned",
-    access_request_made: ({ account, role, reason }) =>
-      `${account} asks for the role ${role}${reason ? ` (${reason})` : ""}: you can decide`,
-    access_request_ended: (facts) => `Your request for the role ${facts.role} ${ended(facts)}`,
-    emergency_given: ({ account, role }) =>
-      `${account} got the role ${role} in an emergency, without approval. Review and close it`,
-    name_taken: ({ name, account, made }) =>
-      `${account} of the provider ${name} has a user name that was already in use, and got the account ${made}`,
-  }),
-};
+export const NOTICES = saying(T.NOTICES, {
+  by: /** @type {Record<string, string>} */ (T.NOTICES.by),
+  kinds: /** @type {Record<string, (facts: Facts) => string>} */ (
+    saying(T.NOTICES.kinds, {
+      new_device: () => T.NOTICES.kinds.new_device,
+      second_factor_blocked: () => T.NOTICES.kinds.second_factor_blocked,
+      session_stolen: ({ device }) => say(T.NOTICES.kinds.session_stolen, { device }),
+      password_changed: () => T.NOTICES.kinds.password_changed,
+      reset_asked: () => T.NOTICES.kinds.reset_asked,
+      factor_added: ({ name }) => say(T.NOTICES.kinds.factor_added, { name }),
+      identity_linked: ({ name }) => say(T.NOTICES.kinds.identity_linked, { name }),
+      identity_unlinked: ({ name }) => say(T.NOTICES.kinds.identity_unlinked, { name }),
+      factor_removed: ({ name }) => say(T.NOTICES.kinds.factor_removed, { name }),
+      factors_reset: () => T.NOTICES.kinds.factors_reset,
+      recovery_codes_made: () => T.NOTICES.kinds.recovery_codes_made,
+      recovery_code_used: () => T.NOTICES.kinds.recovery_code_used,
+      api_key_made: ({ name, account }) => say(T.NOTICES.kinds.api_key_made, { name, account }),
+      address_changed: ({ email }) => say(T.NOTICES.kinds.address_changed, { email: email ?? null }),
+      recovery_changed: ({ email }) => say(T.NOTICES.kinds.recovery_changed, { email }),
+      address_restored: ({ email }) => say(T.NOTICES.kinds.address_restored, { email }),
+      address_verified: () => T.NOTICES.kinds.address_verified,
+      role_ends: ({ role, until }) =>
+        say(T.NOTICES.kinds.role_ends, { role, until: timeText(String(until)) }),
+      account_dormant: ({ until }) =>
+        say(T.NOTICES.kinds.account_dormant, { until: timeText(String(until)) }),
+      roles_changed: ({ givenRoles, takenRoles, changedRoles }) =>
+        say(T.NOTICES.kinds.roles_changed, {
+          given: list(givenRoles),
+          taken: list(takenRoles),
+          changed: list(changedRoles),
+        }),
+      banned: () => T.NOTICES.kinds.banned,
+      access_request_made: ({ account, role, reason }) =>
+        say(T.NOTICES.kinds.access_request_made, { account, role, reason: reason || NONE }),
+      access_request_ended: ended,
+      emergency_given: ({ account, role }) => say(T.NOTICES.kinds.emergency_given, { account, role }),
+      name_taken: ({ name, account, made }) => say(T.NOTICES.kinds.name_taken, { account, name, made }),
+    })
+  ),
+});

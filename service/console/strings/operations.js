@@ -1,98 +1,32 @@
 // @ts-check
-/** The texts of the operation log, in English. Functions take what varies. */
-import { count } from "./words.js";
+/** The texts of the operation log. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const OPERATIONS = {
-  title: "Audit log",
-  caption: "Operations, newest first",
-  logins: "Sign-ins",
-  time: "Time",
-  user: "User",
-  userId: "User (id)",
-  nobody: "Unknown",
-  what: "Event",
-  operation: "Operation",
-  targets: "Records",
-  target: "Record",
-  outcome: "Outcome",
-  changes: "Changes",
-  decision: "Decision",
-  module: "Module",
-  kind: "Kind",
-  address: "IP address",
-  request: "Request id",
-  trace: "Trace id",
-  from: "From",
-  to: "Until",
-  none: "No operations are recorded.",
-  exportText: "The file contains the entries that match the filters, at most 100,000.",
-  kinds: /** @type {Record<string, string>} */ ({
-    INSERT: "Created",
-    UPDATE: "Edited",
-    DELETE: "Deleted",
-    IMPORT: "Imported",
-    EXPORT: "Exported",
-    QUERY: "Read",
-    LOGIN: "Signed in",
-    LOGOUT: "Signed out",
-    REFRESH: "Refreshed",
-    KICK: "Session ended",
-    BAN: "Banned",
-    REFUSED_READ: "Read refused",
-  }),
-  rights: "Changes of rights only",
-  preview: "Preview",
-  previews: "Previews",
-  hidden: "Hidden",
-  shown: /** @type {Record<string, string>} */ ({ all: "Shown", true: "Only these" }),
-  nothingSaved: "This was a preview. Nothing was saved.",
+const T = /** @type {import("../texts/en/operations.json")} */ (await texts("operations"));
+
+export const OPERATIONS = saying(T.OPERATIONS, {
+  kinds: /** @type {Record<string, string>} */ (T.OPERATIONS.kinds),
+  shown: /** @type {Record<string, string>} */ (T.OPERATIONS.shown),
   hiddenPreviews: (
-    /** @type {{total: number, text: string}} */ all,
+    /** @type {{total: number, text: string}} */ { total, text },
     /** @type {{total: number, text: string}} */ refused,
-  ) => {
-    const part = refused.total > 0 ? `, ${refused.text} of them refused by the policy` : "";
-    return `${all.text} ${all.total === 1 ? "preview is" : "previews are"} hidden${part}.`;
-  },
-  somePreviews: "Previews are hidden.",
-  show: "Show them",
-  times: (/** @type {number} */ n) => `(${count(n, "time", "times")})`,
-  repetitions: "Repetitions",
-  ofRepetitions: (/** @type {number} */ n) =>
-    `${count(n, "request was", "requests were")} refused for the same reason within a minute. ` +
-    "This entry is the first.",
-  statuses: /** @type {Record<string, string>} */ ({
-    "2xx": "Success",
-    "4xx": "Refused",
-    403: "Forbidden",
-    "5xx": "Failed",
-  }),
-  decisions: /** @type {Record<string, string>} */ ({ allow: "Allowed", deny: "Denied" }),
-  who: "Who",
-  call: "Request",
-  agent: "Program",
-  device: "Device",
-  elapsed: "Duration",
-  decisionId: "Decision id",
-  revision: "Policy revision",
-  milliseconds: (/** @type {number} */ n) => `${n.toLocaleString()} ms`,
-  explain: "Explain this decision",
-  params: "Request body",
-  response: "Response body",
-  cut: (/** @type {number} */ n) => `${count(n, "more change is", "more changes are")} not recorded.`,
-  andMore: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,
-};
+  ) =>
+    refused.total > 0
+      ? say(T.OPERATIONS.hiddenRefused, { total, text, refused: refused.text })
+      : say(T.OPERATIONS.hiddenPreviews, { total, text }),
+  times: (/** @type {number} */ n) => say(T.OPERATIONS.times, { n }),
+  ofRepetitions: (/** @type {number} */ n) => say(T.OPERATIONS.ofRepetitions, { n }),
+  statuses: /** @type {Record<string, string>} */ (T.OPERATIONS.statuses),
+  decisions: /** @type {Record<string, string>} */ (T.OPERATIONS.decisions),
+  milliseconds: (/** @type {number} */ n) => say(T.OPERATIONS.milliseconds, { n }),
+  cut: (/** @type {number} */ n) => say(T.OPERATIONS.cut, { n }),
+  andMore: (/** @type {number} */ n) => say(T.OPERATIONS.andMore, { n }),
+});
 
 /** The opposite of an entry. */
-export const REVERT = {
-  revert: "Revert",
-  revertOf: (/** @type {string} */ text) => `Revert: ${text}`,
-  title: "Revert this change?",
-  text: "The opposite change is saved as a new one.",
-  reverted: (/** @type {string} */ text) => `Reverted: ${text}`,
-  several: "It changed several records or parts of a record. Change them back one by one.",
-  cut: "The log holds only a part of the values.",
-  unknown: "Records of this kind are changed back on their page.",
-  deleted: "A deleted record cannot be restored. Create it again.",
-  gone: (/** @type {string} */ name) => `${name} does not exist any more.`,
-  changedSince: (/** @type {string} */ field) => `The value has been changed since: ${field}.`,
-};
+export const REVERT = saying(T.REVERT, {
+  revertOf: (/** @type {string} */ text) => say(T.REVERT.revertOf, { text }),
+  reverted: (/** @type {string} */ text) => say(T.REVERT.reverted, { text }),
+  gone: (/** @type {string} */ name) => say(T.REVERT.gone, { name }),
+  changedSince: (/** @type {string} */ field) => say(T.REVERT.changedSince, { field }),
+});

@@ -1,44 +1,22 @@
 // @ts-check
-/** The texts of signing in with a provider, and of the directories that know a user, in English. */
+/** The texts of signing in with a provider, and of the directories that know a user. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const PROVIDERS = {
-  signIn: (/** @type {string} */ title) => `Sign in with ${title}`,
-  refused: "The provider did not confirm your identity",
-  notBegun: "The sign-in could not start",
-  prove: (/** @type {string} */ title) => `Confirm at ${title}`,
-  proveText: (/** @type {string} */ title) =>
-    `You signed in with ${title} and can confirm there. You leave this page: your input is lost, and ` +
-    "the request is not sent.",
-};
+const T = /** @type {import("../texts/en/providers.json")} */ (await texts("providers"));
 
-export const ORIGINS = {
-  title: "Sign-in with providers",
-  tab: "Directories",
-  about: "Signing in to one of these accounts also signs in to yours.",
-  ofUser: "Directories with this user",
-  none: "No directory has this user.",
-  noneOwn: "Your account is not linked to a provider.",
-  directory: "Directory",
-  subject: "Name in the directory",
-  linked: "Since",
-  used: "Last sign-in",
-  never: "Never",
-  manages: "Manages the account",
-  current: "This session",
-  off: "Closed",
-  link: (/** @type {string} */ title) => `Link to ${title}`,
-  unlink: "Unlink",
-  unlinkOne: (/** @type {string} */ title) => `Unlink: ${title}`,
-  unlinkTitle: (/** @type {string} */ title) => `Unlink your account from ${title}?`,
-  unlinkText:
-    "You can no longer sign in with this provider. Roles that it assigned to you are revoked, and your " +
-    "other sessions from it end.",
+export const PROVIDERS = saying(T.PROVIDERS, {
+  signIn: (/** @type {string} */ title) => say(T.PROVIDERS.signIn, { title }),
+  prove: (/** @type {string} */ title) => say(T.PROVIDERS.prove, { title }),
+  proveText: (/** @type {string} */ title) => say(T.PROVIDERS.proveText, { title }),
+});
+
+export const ORIGINS = saying(T.ORIGINS, {
+  link: (/** @type {string} */ title) => say(T.ORIGINS.link, { title }),
+  unlinkOne: (/** @type {string} */ title) => say(T.ORIGINS.unlinkOne, { title }),
+  unlinkTitle: (/** @type {string} */ title) => say(T.ORIGINS.unlinkTitle, { title }),
   unlinkUserTitle: (/** @type {string} */ title, /** @type {string} */ user) =>
-    `Unlink ${user} from ${title}?`,
-  unlinkUserText:
-    "The account can no longer sign in with this provider. Roles that it assigned are revoked, and its sessions end.",
-  unlinked: (/** @type {string} */ title) => `The account was unlinked from ${title}.`,
-  managed: (/** @type {string} */ name) =>
-    `The directory ${name} manages this account. Change names, address, phone number and state there.`,
-  given: (/** @type {string} */ name) => `The directory ${name} assigned this role and can revoke it.`,
-};
+    say(T.ORIGINS.unlinkUserTitle, { user, title }),
+  unlinked: (/** @type {string} */ title) => say(T.ORIGINS.unlinked, { title }),
+  managed: (/** @type {string} */ name) => say(T.ORIGINS.managed, { name }),
+  given: (/** @type {string} */ name) => say(T.ORIGINS.given, { name }),
+});

@@ -1,16 +1,16 @@
 // @ts-check
-/** The texts of the own roles that end, in English. Functions take what varies. */
-import { count } from "./words.js";
+/** The texts of the own roles that end. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const ENDINGS = {
-  title: "Expiring roles",
-  text: "Your temporary roles, and the time left.",
-  left: (/** @type {number} */ seconds) => {
-    const [days, hours, minutes] = [86_400, 3600, 60].map((size) => Math.floor(seconds / size));
-    if (days > 1) return `${count(days, "day", "days")} left`;
-    if (hours > 0) return `${hours} h ${minutes % 60} min left`;
-    return minutes > 0 ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`;
+const T = /** @type {import("../texts/en/role-endings.json")} */ (await texts("role-endings"));
+
+export const ENDINGS = saying(T.ENDINGS, {
+  left: (/** @type {number} */ all) => {
+    const [days, hours, minutes] = [86_400, 3600, 60].map((size) => Math.floor(all / size));
+    const seconds = all % 60;
+    if (days > 1) return say(T.ENDINGS.leftDays, { days });
+    if (hours > 0) return say(T.ENDINGS.leftHours, { hours, minutes: minutes % 60 });
+    if (minutes > 0) return say(T.ENDINGS.leftMinutes, { minutes, seconds });
+    return say(T.ENDINGS.leftSeconds, { seconds });
   },
-  gone: "ended",
-  request: "Request",
-};
+});

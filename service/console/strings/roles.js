@@ -1,90 +1,39 @@
 // @ts-check
-/** The texts of roles and their permissions, in English. Functions take what varies. */
-import { count } from "./words.js";
+/** The texts of roles and their permissions. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const ROLES = {
-  number: (/** @type {number} */ n) => count(n, "role", "roles"),
-  title: "Roles",
-  caption: "Roles",
-  add: "New role",
-  name: "Name",
-  code: "Code",
-  description: "Description",
-  state: "State",
-  enabledState: "Enabled",
-  disabledState: "Disabled",
-  created: "Created",
-  updated: "Changed",
-  userCount: (/** @type {number} */ n) => count(n, "user", "users"),
-  facts: "Role",
-  gives: "Permissions",
-  members: "Members",
-  someMember: "Some",
-  nobody: "Nobody",
-  noMembers: "No user has this role.",
-  addMember: "Add a user",
-  removeMember: "Remove",
-  removeOne: (/** @type {string} */ user) => `Remove ${user}`,
-  addTitle: (/** @type {string} */ user, /** @type {string} */ role) => `Assign the role ${role} to ${user}?`,
+const T = /** @type {import("../texts/en/roles.json")} */ (await texts("roles"));
+
+export const ROLES = saying(T.ROLES, {
+  number: (/** @type {number} */ n) => say(T.ROLES.number, { n }),
+  userCount: (/** @type {number} */ n) => say(T.ROLES.userCount, { n }),
+  removeOne: (/** @type {string} */ user) => say(T.ROLES.removeOne, { user }),
+  addTitle: (/** @type {string} */ user, /** @type {string} */ role) => say(T.ROLES.addTitle, { role, user }),
   removeTitle: (/** @type {string} */ user, /** @type {string} */ role) =>
-    `Remove the role ${role} from ${user}?`,
+    say(T.ROLES.removeTitle, { role, user }),
   addedMember: (/** @type {string} */ user, /** @type {string} */ role) =>
-    `User ${user} got the role ${role}.`,
+    say(T.ROLES.addedMember, { user, role }),
   removedMember: (/** @type {string} */ user, /** @type {string} */ role) =>
-    `User ${user} no longer has the role ${role}.`,
-  copy: "Copy",
-  disable: "Disable",
-  enable: "Enable",
-  disableTitle: (/** @type {string} */ name) => `Disable the role ${name}?`,
-  enableTitle: (/** @type {string} */ name) => `Enable the role ${name}?`,
-  disableText: "A disabled role gives its users no permissions.",
-  enableText: "The users of the role have its permissions again.",
-  disabled: (/** @type {string} */ name) => `Role ${name} was disabled.`,
-  enabled: (/** @type {string} */ name) => `Role ${name} was enabled.`,
-  deleteTitle: (/** @type {string} */ name) => `Delete the role ${name}?`,
-  deleteText: "The role and its permissions are deleted. No user has the role. This can't be undone.",
-  deleteConfirm: "Delete this role",
-  deleted: (/** @type {string} */ name) => `Role ${name} was deleted.`,
-  newRole: "New role",
-  subject: (/** @type {string | null} */ name) => (name ? `Role ${name}` : "The role"),
-  codeHelp: "Lower-case letters, digits, _ and -. The identifier for programs; it cannot be changed later.",
-  maxDuration: "Longest assignment",
-  maxDurationHelp: "The role is assigned for at most this long. Empty: no limit.",
-  reasonRequired: "Assignments need a reason",
-  reasonNeeded: "Required for assignments",
-  reason: "Reason",
-  enabledHelp: "A disabled role gives no permissions.",
-  copyTitle: (/** @type {string} */ name) => `Copy the role ${name}`,
-  copyOf: (/** @type {string} */ name) => `Copy of ${name}`,
-  copyText: (/** @type {number} */ n) =>
-    `The new role has the same menus and Buttons, with ${count(n, "permission", "permissions")}. ` +
-    "No user has it yet.",
-  made: (/** @type {string} */ name) => `Role ${name} was created.`,
-  saved: (/** @type {string} */ name) => `Role ${name} was saved.`,
-  editTitle: (/** @type {string} */ name) => `Edit the role ${name}`,
-};
+    say(T.ROLES.removedMember, { user, role }),
+  disableTitle: (/** @type {string} */ name) => say(T.ROLES.disableTitle, { name }),
+  enableTitle: (/** @type {string} */ name) => say(T.ROLES.enableTitle, { name }),
+  disabled: (/** @type {string} */ name) => say(T.ROLES.disabled, { name }),
+  enabled: (/** @type {string} */ name) => say(T.ROLES.enabled, { name }),
+  deleteTitle: (/** @type {string} */ name) => say(T.ROLES.deleteTitle, { name }),
+  deleted: (/** @type {string} */ name) => say(T.ROLES.deleted, { name }),
+  subject: (/** @type {string | null} */ name) => say(T.ROLES.subject, { name }),
+  copyTitle: (/** @type {string} */ name) => say(T.ROLES.copyTitle, { name }),
+  copyOf: (/** @type {string} */ name) => say(T.ROLES.copyOf, { name }),
+  copyText: (/** @type {number} */ n) => say(T.ROLES.copyText, { n }),
+  made: (/** @type {string} */ name) => say(T.ROLES.made, { name }),
+  saved: (/** @type {string} */ name) => say(T.ROLES.saved, { name }),
+  editTitle: (/** @type {string} */ name) => say(T.ROLES.editTitle, { name }),
+});
 
-export const PERMISSIONS = {
-  tree: "Menus and Buttons",
-  search: "Search by title or permission",
-  help:
-    "Choose the permissions of the role. Choosing a Menu also chooses everything below it, except " +
-    "wildcards. Choose wildcards individually.",
-  page: "The page itself",
-  disabled: "Disabled",
-  nothing: "The role has no permissions.",
-  covers: (/** @type {number} */ n) => `wildcard, covers ${count(n, "Button", "Buttons")}`,
-  coveredBy: (/** @type {string} */ code) => `covered by ${code}`,
-  summary: (/** @type {number} */ n) => `The role has ${count(n, "permission", "permissions")}.`,
-  wild: "Wildcards:",
-  adds: "Adds",
-  takes: "Removes",
-  preview: "Preview and save",
-  back: "Discard the changes",
-  saveTitle: (/** @type {string} */ name) => `Save the permissions of role ${name}?`,
-  save: "Save",
-  saved: (/** @type {string} */ name) => `The permissions of role ${name} were saved.`,
-  meanwhile: "Their changes are merged, and yours are applied on top. Check the result, and save again.",
-  theyAdded: "They added",
-  theyTook: "They removed",
-};
+export const PERMISSIONS = saying(T.PERMISSIONS, {
+  covers: (/** @type {number} */ n) => say(T.PERMISSIONS.covers, { n }),
+  coveredBy: (/** @type {string} */ code) => say(T.PERMISSIONS.coveredBy, { code }),
+  summary: (/** @type {number} */ n) => say(T.PERMISSIONS.summary, { n }),
+  saveTitle: (/** @type {string} */ name) => say(T.PERMISSIONS.saveTitle, { name }),
+  saved: (/** @type {string} */ name) => say(T.PERMISSIONS.saved, { name }),
+});

@@ -1,175 +1,19 @@
 // @ts-check
 /**
- * The words of the sentences that entries of the logs read as, in English.
+ * The words of the sentences that entries of the logs read as.
  *
- * In a text, `{about}` stands for the records of the entry, `{part}` for the part of the path that `PARTS` names.
+ * In an act, `{about}` stands for the records of the entry, `{part}` for the part of the path that `PARTS` names.
  */
+import { texts } from "../core/texts.js";
+
+const T = /** @type {import("../texts/en/sentences.json")} */ (await texts("sentences"));
 
 /**
  * What the operations do, by module and action of the log: when it was done, and when it was refused or tried.
- * @type {Record<string, [done: string, act: string]>}
  */
-export const ACTS = {
-  "auth login": ["signed in", "sign in"],
-  "auth login, second step": ["signed in with a second factor", "sign in with a second factor"],
-  "auth login by passkey": ["signed in with a passkey", "sign in with a passkey"],
-  "auth end all sessions by a link": ["ended all sessions by a link", "end all sessions by a link"],
-  "user mark own notices as read": ["marked their notices as read", "mark their notices as read"],
-  "auth accept an invitation": ["accepted an invitation", "accept an invitation"],
-  "auth ask for a link to reset a password": ["asked for a link to reset a password", "ask for a link"],
-  "auth reset a password by a link": ["reset a password by a link", "reset a password by a link"],
-  "auth undo a change of an address": [
-    "undid the change of an email address",
-    "undo the change of an email address",
-  ],
-  "user agree to the own address": [
-    "confirmed their email address as their own",
-    "confirm their email address as their own",
-  ],
-  "user hand over to a directory": ["handed {about} over to a directory", "hand {about} over to a directory"],
-  "auth confirm an address": ["confirmed an email address", "confirm an email address"],
-  "auth step up": ["confirmed their identity again", "confirm their identity again"],
-  "auth refresh": ["refreshed the session", "refresh the session"],
-  "auth logout": ["signed out", "sign out"],
-  "auth logout everywhere": ["signed out everywhere", "sign out everywhere"],
-  "auth end a session": ["ended one of their sessions", "end one of their sessions"],
-  "auth issue a client token": ["got a token for {about}", "get a token for {about}"],
-  "auth introspect a token": ["introspected a token", "introspect a token"],
-  "online kick": ["ended all sessions of {about}", "end all sessions of {about}"],
-  "online kick from a device": ["ended a session of {about}", "end a session of {about}"],
-  "online kick many": ["ended all sessions of {about}", "end all sessions of {about}"],
-  "online ban": ["banned {about}", "ban {about}"],
-  "online clear a ban": ["lifted the ban of {about}", "lift the ban of {about}"],
-  "policy explain": ["viewed the explanation of a decision", "view the explanation of a decision"],
-  "policy reload": ["rebuilt the policy", "rebuild the policy"],
-  "policy restore": ["restored revision {part} of the policy", "restore revision {part} of the policy"],
-  "policy republish": ["published the policy again", "publish the policy again"],
-  "resource create": ["registered {about}", "register {about}"],
-  "resource update": ["edited {about}", "edit {about}"],
-  "resource delete": ["deleted {about}", "delete {about}"],
-  "resource enable": ["enabled or disabled {about}", "enable or disable {about}"],
-  "resource bind": ["changed the bindings of {about}", "change the bindings of {about}"],
-  "resource import": ["imported resources", "import resources"],
-  "resource register": ["registered missing routes", "register missing routes"],
-  "resource unlock": ["unlocked a resource", "unlock a resource"],
-  "service create": ["registered {about}", "register {about}"],
-  "service update": ["edited {about}", "edit {about}"],
-  "service delete": ["deleted {about}", "delete {about}"],
-  "opening create": ["gave {about}", "give {about}"],
-  "opening delete": ["ended {about}", "end {about}"],
-  "menu create": ["created {about}", "create {about}"],
-  "menu update": ["edited {about}", "edit {about}"],
-  "menu delete": ["deleted {about}", "delete {about}"],
-  "access-request ask for a role": ["asked for {about}", "ask for {about}"],
-  "directory set what it hands out": [
-    "set up role assignment by a directory",
-    "set up role assignment by a directory",
-  ],
-  "directory delete": ["deleted a directory", "delete a directory"],
-  "directory cut off": ["cut a directory off", "cut a directory off"],
-  "directory give roles anew": [
-    "assigned the roles of a directory to its members",
-    "assign the roles of a directory to its members",
-  ],
-  "scim create a user": ["created a user by SCIM", "create a user by SCIM"],
-  "scim replace a user": ["replaced a user by SCIM", "replace a user by SCIM"],
-  "scim patch a user": ["changed a user by SCIM", "change a user by SCIM"],
-  "scim delete a user": ["deleted a user by SCIM", "delete a user by SCIM"],
-  "scim create a group": ["created a group by SCIM", "create a group by SCIM"],
-  "scim replace a group": ["replaced a group by SCIM", "replace a group by SCIM"],
-  "scim patch a group": ["changed a group by SCIM", "change a group by SCIM"],
-  "scim delete a group": ["deleted a group by SCIM", "delete a group by SCIM"],
-  "auth return from a provider": ["returned from a provider", "return from a provider"],
-  "auth sign in with a provider": ["signed in with a provider", "sign in with a provider"],
-  "auth link an account of a provider": [
-    "started to link an account of a provider",
-    "link an account of a provider",
-  ],
-  "auth unlink from a directory": ["unlinked their account from a provider", "unlink their account"],
-  "user unlink from a directory": ["unlinked {about} from a provider", "unlink {about} from a provider"],
-  "auth log out by the provider": ["was signed out by the provider", "be signed out by the provider"],
-  "auth log out here and at the provider": [
-    "signed out here and at the provider",
-    "sign out here and at the provider",
-  ],
-  "review begin": ["started a review", "start a review"],
-  "review decide": ["decided in a review", "decide in a review"],
-  "review decide about many": ["decided in a review", "decide in a review"],
-  "review close": ["closed a review", "close a review"],
-  "review export evidence": ["exported the evidence of a review", "export the evidence of a review"],
-  "policy sign off": ["signed off a revision of the policy", "sign off a revision of the policy"],
-  "access-request decide about a request": [
-    "decided about a request for {about}",
-    "decide about a request for {about}",
-  ],
-  "access-request close an emergency": ["closed an emergency of {about}", "close an emergency of {about}"],
-  "access-request begin": ["started the approved role of {about}", "start the approved role of {about}"],
-  "access-request withdraw a request": ["withdrew a request for {about}", "withdraw a request for {about}"],
-  "role create": ["created {about}", "create {about}"],
-  "role update": ["edited {about}", "edit {about}"],
-  "role delete": ["deleted {about}", "delete {about}"],
-  "role set the permissions": ["saved the permissions of {about}", "save the permissions of {about}"],
-  "role set how it is asked for": ["saved the request rule of {about}", "save the request rule of {about}"],
-  "role let nobody ask for it": ["turned off requests for {about}", "turn off requests for {about}"],
-  "role export": ["exported the roles", "export the roles"],
-  "role import": ["imported {about}", "import {about}"],
-  "operation-log export": ["exported the audit log", "export the audit log"],
-  "login-log export": ["exported the sign-ins", "export the sign-ins"],
-  "job run": ["ran the job {part}", "run the job {part}"],
-  "job pause or resume": ["paused or resumed the job {part}", "pause or resume the job {part}"],
-  "user edit own profile": ["edited their profile", "edit their profile"],
-  "user change own password": ["changed their password", "change their password"],
-  "user begin an authenticator app": ["started to add an authenticator app", "add an authenticator app"],
-  "user confirm an authenticator app": ["added an authenticator app", "add an authenticator app"],
-  "user enrol a passkey": ["added a passkey", "add a passkey"],
-  "user make recovery codes": ["created recovery codes", "create recovery codes"],
-  "user remove an own second factor": [
-    "removed one of their second factors",
-    "remove one of their second factors",
-  ],
-  "user reset second factors": ["reset the second factors of {about}", "reset the second factors of {about}"],
-  "user create": ["created {about}", "create {about}"],
-  "user export": ["exported the users", "export the users"],
-  "user import": ["imported {about}", "import {about}"],
-  "role set the state of many": ["enabled or disabled {about}", "enable or disable {about}"],
-  "resource set the state of many": ["enabled or disabled {about}", "enable or disable {about}"],
-  "user set the status of many": ["enabled or disabled {about}", "enable or disable {about}"],
-  "user change a role of many": ["changed a role of {about}", "change a role of {about}"],
-  "user update": ["edited {about}", "edit {about}"],
-  "user delete": ["deleted {about}", "delete {about}"],
-  "user invite": ["invited {about}", "invite {about}"],
-  "user send a link to reset a password": [
-    "sent a password reset link to {about}",
-    "send a password reset link to {about}",
-  ],
-  "user ask for a link to confirm the own address": [
-    "requested a link to confirm their address",
-    "request a link to confirm their address",
-  ],
-  "user declare an address confirmed": [
-    "marked the address of {about} as verified",
-    "mark the address of {about} as verified",
-  ],
-  "user confirm the owner of an account": ["confirmed the owner of {about}", "confirm the owner of {about}"],
-  "user hand over to a provider": ["handed {about} over to a provider", "hand {about} over to a provider"],
-  "user reset a password": ["set a password for {about}", "set a password for {about}"],
-  "user assign a role": ["assigned a role to {about}", "assign a role to {about}"],
-  "user change an assignment of a role": [
-    "changed the period of a role of {about}",
-    "change the period of a role of {about}",
-  ],
-  "user end an assignment of a role": ["ended a role of {about}", "end a role of {about}"],
-  "user set the status": ["enabled or disabled {about}", "enable or disable {about}"],
-  "user make an API key": ["created an API key for {about}", "create an API key for {about}"],
-  "user delete an API key": ["deleted an API key of {about}", "delete an API key of {about}"],
-  "file upload": ["uploaded a file", "upload a file"],
-  "file delete": ["deleted file {part}", "delete file {part}"],
-  "file share": ["created a public link to file {part}", "create a public link to file {part}"],
-  "file unshare": ["revoked the public link to file {part}", "revoke the public link to file {part}"],
-  "backup make": ["made a backup", "make a backup"],
-  "backup restore": ["restored a backup", "restore a backup"],
-  "state apply": ["applied a state file", "apply a state file"],
-};
+export const ACTS = /** @type {Record<string, [done: string, act: string]>} */ (
+  /** @type {unknown} */ (T.ACTS)
+);
 
 /**
  * Which segment of the path `{part}` is, the first being 1: `/api/jobs/{name}/run` has the name third.
@@ -184,125 +28,21 @@ export const PARTS = /** @type {Record<string, number>} */ ({
   "file unshare": 3,
 });
 
-export const SENTENCE = {
-  somebody: "Somebody",
-  refused: "was not allowed to",
-  tried: "tried to",
-  previewed: "previewed:",
-  notPreviewed: "was not allowed to preview:",
-  triedPreview: "tried to preview:",
-  refusedRead: "was not allowed to read",
-  again: "(repeated response)",
-  and: " and ",
-  comma: ", ",
-  more: (/** @type {number} */ n) => `${n.toLocaleString()} more`,
-  others: "others",
-  gave: "gave",
-  to: "to",
-  took: "took",
-  from: "from",
-  bound: "bound",
-  removed: "removed",
-  enabled: "enabled",
-  disabled: "disabled",
-  with: "with",
-  changed: (/** @type {string} */ fields) => `changed the ${fields} of`,
-  /** What stands for records that are not known, such as those of a refused request: by module, or by operation. */
-  unnamed: /** @type {Record<string, string>} */ ({
-    user: "a user",
-    online: "a user",
-    role: "a role",
-    resource: "a resource",
-    service: "a service",
-    menu: "a Menu or Button",
-    opening: "public access",
-    "role import": "roles",
-    "user import": "users",
-    "role set the state of many": "roles",
-    "resource set the state of many": "resources",
-    "user set the status of many": "users",
-    "user change a role of many": "users",
-    "online kick many": "users",
-  }),
-  withId: (/** @type {string} */ record, /** @type {string} */ id) => `${record} (id ${id})`,
-  /** The kinds of records by which the log names them, for one and for several; none before names of users. */
-  kinds: /** @type {Record<string, [string, string]>} */ ({
-    user: ["user", "users"],
-    role: ["role", "roles"],
-    resource: ["resource", "resources"],
-    button: ["Button", "Buttons"],
-    menu: ["Menu", "Menus"],
-    service: ["service", "services"],
-    opening: ["public access to", "public access to"],
-    permission: ["permission", "permissions"],
-  }),
-  /** Fields whose names in the API are not what the console calls them. */
-  fields: /** @type {Record<string, string>} */ ({
-    userName: "user name",
-    nickName: "name",
-    roleName: "name",
-    resourceName: "name",
-    resourceCode: "code",
-    authMark: "permission code",
-    avatar: "picture",
-    sort: "order",
-    parent: "place",
-    menuType: "type",
-    keepAlive: "state retention",
-    meta: "further values",
-    ignoreCase: "case sensitivity",
-    ignoreTrailingSlash: "trailing slash handling",
-    allowPreflight: "preflight handling",
-  }),
-};
+export const SENTENCE = T.SENTENCE;
 
-/**
- * What happened to sessions, by event: when it succeeded, and when it did not.
- * @type {Record<string, [done: string, failed: string]>}
- */
-export const EVENTS = {
-  login: ["signed in", "could not sign in"],
-  login_begun: ["entered the password, and was asked for a second factor", "could not sign in"],
-  lockout: ["was locked out", "was locked out"],
-  evict: ["was signed out by a newer sign-in", "was signed out by a newer sign-in"],
-  refresh: ["refreshed the session", "could not refresh the session"],
-  reuse: [
-    "lost the session, because a used token was presented again",
-    "lost the session, because a used token was presented again",
-  ],
-  logout: ["signed out", "could not sign out"],
-  logout_all: ["signed out everywhere", "could not sign out everywhere"],
-  session_end: ["ended one of their sessions", "could not end one of their sessions"],
-  password_change: ["changed the password", "could not change the password"],
-  password_reset: ["got a new password from an administrator", "got no new password"],
-  step_up: ["confirmed their identity again", "could not confirm their identity"],
-  factor_add: ["added a second factor", "could not add a second factor"],
-  factor_remove: ["removed a second factor", "could not remove a second factor"],
-  factor_reset: ["had the second factors reset by an administrator", "kept the second factors"],
-  kick: ["was signed out by an administrator", "was not signed out"],
-  ban: ["was banned", "was not banned"],
-  unban: ["is no longer banned", "is still banned"],
-};
+/** What stands for records that are not known, such as those of a refused request: by module, or by operation. */
+export const UNNAMED = /** @type {Record<string, string>} */ (T.SENTENCE.unnamed);
+
+/** The kinds of records by which the log names them, with names. */
+export const KINDS = /** @type {Record<string, string>} */ (T.SENTENCE.kinds);
+
+/** Fields whose names in the API are not what the console calls them. */
+export const FIELDS = /** @type {Record<string, string>} */ (T.SENTENCE.fields);
+
+/** What happened to sessions, by event: when it succeeded, and when it did not. */
+export const EVENTS = /** @type {Record<string, [done: string, failed: string]>} */ (
+  /** @type {unknown} */ (T.EVENTS)
+);
 
 /** Why, by the reason or the code that the log has; others are shown as they are. */
-export const REASONS = /** @type {Record<string, string>} */ ({
-  login_failed: "wrong user name or password",
-  second_factor_required: "a second factor is needed",
-  account_banned: "the account is banned",
-  account_disabled: "the account is disabled",
-  rate_limited: "too many attempts",
-  link_invalid: "the link was not valid",
-  invitation: "by an invitation",
-  link: "by a mailed link",
-  replaced: "the same device signed in again",
-  max_devices: "too many devices",
-  superseded: "a newer token was used",
-  ended: "the session was already over",
-  unknown: "there is no such session",
-  disabled: "the account was disabled",
-  operator: "on the server",
-  validation_failed: "a value breaks a rule",
-});
-
-/** Where a session is, after what happened to it. @param {string} device */
-export const onDevice = (device) => `on ${device}`;
+export const REASONS = /** @type {Record<string, string>} */ (T.REASONS);

@@ -1,63 +1,37 @@
 // @ts-check
-/** The texts of tables, in English. Functions take what varies. */
-import { count } from "./words.js";
+/** The texts of tables. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const TABLE = {
-  select: (/** @type {string} */ name) => `Select ${name}`,
-  selectPage: "Select all on this page",
+const T = /** @type {import("../texts/en/table.json")} */ (await texts("table"));
+
+export const TABLE = saying(T.TABLE, {
+  select: (/** @type {string} */ name) => say(T.TABLE.select, { name }),
   selectAll: (/** @type {number} */ all, /** @type {number} */ most) =>
-    all > most
-      ? `Select the first ${most.toLocaleString()} of ${all.toLocaleString()}`
-      : `Select all ${all.toLocaleString()} that match`,
-  view: "View",
-  dense: "Compact rows",
-  keep: "Save these filters",
-  keepName: "Name",
-  keptAs: (/** @type {string} */ name) => `The filters were saved as ${name}, under View.`,
-  forget: (/** @type {string} */ name) => `Delete the saved filters ${name}`,
-  share: "Copy the link to this list",
-  cutFile: (/** @type {number} */ n) =>
-    `The file has the first ${n.toLocaleString()} rows. Filter for others.`,
-  filters: "Filters",
-  more: "More filters",
-  all: "All",
-  yes: "Yes",
-  no: "No",
-  none: "Nothing here yet.",
-  noMatch: "Nothing matches these filters.",
-  moreMatch: (/** @type {number} */ n) => `${n.toLocaleString()} matches. Keep typing to narrow them down.`,
+    all > most ? say(T.TABLE.selectFirst, { most, all }) : say(T.TABLE.selectAll, { all }),
+  keptAs: (/** @type {string} */ name) => say(T.TABLE.keptAs, { name }),
+  forget: (/** @type {string} */ name) => say(T.TABLE.forget, { name }),
+  cutFile: (/** @type {number} */ n) => say(T.TABLE.cutFile, { n }),
+  moreMatch: (/** @type {number} */ n) => say(T.TABLE.moreMatch, { n }),
   range: (/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ total) =>
-    `${from.toLocaleString()}–${to.toLocaleString()} of ${total}`,
-  atLeast: (/** @type {number} */ total) => `more than ${total.toLocaleString()}`,
-  pages: "Pages",
-  first: "First page",
-  size: "Rows",
-  sortBy: (/** @type {string} */ title) => `Sort by ${title}`,
-  rows: (/** @type {number} */ n) => count(n, "row", "rows"),
-  selected: (/** @type {number} */ n) => `${n.toLocaleString()} selected`,
-  actions: "Actions",
-};
+    say(T.TABLE.range, { from, to, total }),
+  atLeast: (/** @type {number} */ total) => say(T.TABLE.atLeast, { total }),
+  sortBy: (/** @type {string} */ title) => say(T.TABLE.sortBy, { title }),
+  rows: (/** @type {number} */ n) => say(T.TABLE.rows, { n }),
+  selected: (/** @type {number} */ n) => say(T.TABLE.selected, { n }),
+});
 
-export const SELECTION = {
-  records: "Selected records",
-  enable: "Enable",
-  disable: "Disable",
-  enableTitle: (/** @type {string} */ records) => `Enable ${records}?`,
-  disableTitle: (/** @type {string} */ records) => `Disable ${records}?`,
+export const SELECTION = saying(T.SELECTION, {
+  enableTitle: (/** @type {string} */ records) => say(T.SELECTION.enableTitle, { records }),
+  disableTitle: (/** @type {string} */ records) => say(T.SELECTION.disableTitle, { records }),
   counts: (/** @type {string} */ changed, /** @type {number} */ unchanged) =>
-    `${changed} to change, ${unchanged.toLocaleString()} already in this state.`,
-  enabled: (/** @type {string} */ records) => `Enabled ${records}.`,
-  disabled: (/** @type {string} */ records) => `Disabled ${records}.`,
-  inBatches: (/** @type {number} */ most) =>
-    `Saved in batches of ${most}. A refused batch stops the act; batches saved before it stay saved.`,
-  range: (/** @type {number} */ from, /** @type {number} */ to) =>
-    `${from.toLocaleString()}–${to.toLocaleString()}`,
+    say(T.SELECTION.counts, { changed, unchanged }),
+  enabled: (/** @type {string} */ records) => say(T.SELECTION.enabled, { records }),
+  disabled: (/** @type {string} */ records) => say(T.SELECTION.disabled, { records }),
+  inBatches: (/** @type {number} */ most) => say(T.SELECTION.inBatches, { most }),
+  range: (/** @type {number} */ from, /** @type {number} */ to) => say(T.SELECTION.range, { from, to }),
   batch: (/** @type {number} */ changed, /** @type {number} */ unchanged) =>
-    `${changed.toLocaleString()} changed, ${unchanged.toLocaleString()} already in this state`,
-  refused: "refused, nothing changed",
-  waits: "not started",
+    say(T.SELECTION.batch, { changed, unchanged }),
   progress: (/** @type {number} */ saved, /** @type {number} */ all) =>
-    `${saved.toLocaleString()} of ${all.toLocaleString()} saved.`,
-  partly: (/** @type {number} */ saved, /** @type {number} */ all) =>
-    `${saved.toLocaleString()} of ${all.toLocaleString()} were saved. The others have not changed.`,
-};
+    say(T.SELECTION.progress, { saved, all }),
+  partly: (/** @type {number} */ saved, /** @type {number} */ all) => say(T.SELECTION.partly, { saved, all }),
+});

@@ -1,16 +1,9 @@
 // @ts-check
-/** The texts of tables as files, in English: exports, and what leads to an import. */
+/** The texts of tables as files: exports, and what leads to an import. */
+import { saying, texts } from "../core/texts.js";
 
-export const TRANSFER = {
-  import: "Import",
-  export: "Export",
-  exportTitle: "Export as a file",
-  exportText: "The file contains all records, regardless of the filters. All formats can be imported.",
-  limits: "Filters",
-  noLimits: "None",
-  rows: "Rows",
-  columns: "Columns",
-  template: "Download a template",
-  templateHelp: "The template has all columns and an example row to replace.",
-  formats: /** @type {Record<string, string>} */ ({ csv: "CSV", json: "JSON", jsonl: "JSON Lines" }),
-};
+const T = /** @type {import("../texts/en/transfer.json")} */ (await texts("transfer"));
+
+export const TRANSFER = saying(T.TRANSFER, {
+  formats: /** @type {Record<string, string>} */ (T.TRANSFER.formats),
+});

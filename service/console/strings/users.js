@@ -1,260 +1,86 @@
 // @ts-check
-/** The texts of users, bans, keys and sessions, in English. Functions take what varies. */
-import { count } from "./words.js";
+/** The texts of users, bans, keys and sessions. */
+import { say, saying, texts } from "../core/texts.js";
 
-export const USERS = {
-  title: "Users",
-  caption: "Users",
-  add: "New user",
-  userName: "User name",
-  nickName: "Name",
-  email: "Email",
-  phone: "Phone",
-  gender: "Gender",
-  avatar: "Picture",
-  password: "Password",
-  genders: /** @type {Record<string, string>} */ ({ female: "Female", male: "Male", other: "Other" }),
-  status: "State",
-  statuses: /** @type {Record<string, string>} */ ({ enabled: "Enabled", disabled: "Disabled" }),
-  banned: "Banned",
-  bannedBadge: "Banned",
-  kind: "Kind",
-  kinds: /** @type {Record<string, string>} */ ({ person: "Person", service: "Service account" }),
-  service: "Service",
-  role: "Role",
-  roles: "Roles",
-  noRoles: "No roles",
-  someRole: "Any role",
-  created: "Created",
-  keyword: "Name, email or phone",
-  lastLogin: "Last sign-in",
-  never: "Never",
-  updated: "Changed",
-  from: "Created from",
-  to: "Created before",
-  facts: "Account",
-  sessions: "Sessions",
-  noSessions: "This user is not signed in.",
-  device: "Device",
-  browser: "Browser",
-  address: "IP address",
-  loggedIn: "Signed in",
-  self: "This is your own account. Edit it in your profile. You cannot disable, ban or delete it.",
-  bannedBy: (/** @type {string} */ name) => `Banned by ${name}`,
-  somebody: "a deleted user",
-  until: "until",
-  noEnd: "without an end",
-  disable: "Disable",
-  enable: "Enable",
-  disableTitle: (/** @type {string} */ name) => `Disable user ${name}?`,
-  enableTitle: (/** @type {string} */ name) => `Enable user ${name}?`,
-  disableText:
-    "All sessions of this user end at once. The user cannot sign in until the account is enabled again.",
-  enableText: "The user can sign in again, unless banned.",
-  disabled: (/** @type {string} */ name) => `User ${name} was disabled.`,
-  enabled: (/** @type {string} */ name) => `User ${name} was enabled.`,
-  ban: "Ban",
-  unban: "Lift the ban",
-  invited: "Invited",
-  unverified: "Not confirmed",
-  invite: "Invite again",
-  inviteTitle: (/** @type {string} */ name) => `Invitation of ${name}`,
-  inviteMailed: (/** @type {string} */ name) => `An invitation was sent to ${name}.`,
-  inviteLink: (/** @type {string} */ until) =>
-    `Send this link to the user over a secure channel. It works once, until ${until}, to set the first password.`,
-  verify: "Mark email as verified",
-  verifyTitle: (/** @type {string} */ email) => `Mark ${email} as verified?`,
-  verifyText:
-    "Password reset links are then sent to this address. Only continue if you are sure that it belongs " +
-    "to the user. The user is notified.",
-  verified: (/** @type {string} */ name) => `The email address of ${name} is verified.`,
-  takeovers: "Same person as",
-  takeoversText:
-    "Users of these accounts created this account, or could gain control of it. In requests, reviews " +
-    "and sign-offs, they count as the same person.",
-  takeoverBy: "User",
-  takeoverAct: "Action",
-  takeoverTime: "When",
-  takeoverUntil: "Valid until",
-  takeoverGone: "a deleted account",
-  takeoverActs: /** @type {Record<string, string>} */ ({
-    made: "Created the account",
-    password: "Set its password",
-    address: "Set its address",
-    factor: "Reset its second factors",
-    key: "Created an API key",
-    hand_over: "Handed the account over to a provider",
-    link: "Saw a link for the account",
-    take_over: "Took over the account",
-  }),
-  confirmOwner: "Confirm the owner",
-  confirmOwnerTitle: (/** @type {string} */ name) => `Confirm the owner of ${name}?`,
-  confirmOwnerText:
-    "You confirm that the owner is none of the listed people. Only continue if you know the owner, and " +
-    "the owner has checked their passkeys, linked providers and sessions.",
-  ownerConfirmed: (/** @type {string} */ name) => `The owner of ${name} is confirmed.`,
-  sendReset: "Send a password reset link",
-  resetSent: (/** @type {string} */ name) => `A password reset link was sent to ${name}.`,
-  reset: "Set a password",
-  resetTitle: (/** @type {string} */ name) => `Set a new password for ${name}?`,
-  resetText:
-    "All sessions of this user end at once. Send the new password to the user over a secure channel.",
-  keys: "API keys",
-  newPassword: "New password",
-  resetConfirm: "Set the password",
-  resetDone: (/** @type {string} */ name) => `A new password was set for user ${name}.`,
-  factors: "Second factors",
-  factor: "Factor",
-  factorKinds: /** @type {Record<string, string>} */ ({
-    totp: "Authenticator app",
-    passkey: "Passkey",
-    recovery_codes: "Recovery codes",
-  }),
-  factorName: "Name",
-  factorUsed: "Last used",
-  noFactors: "This user has no second factors and signs in with the password alone.",
-  resetFactors: "Reset the second factors",
-  resetFactorsTitle: (/** @type {string} */ name) => `Reset the second factors of ${name}?`,
-  resetFactorsText:
-    "All second factors, recovery codes and sessions of this user are removed at once. The password " +
-    "alone signs in after that. Verify the identity of the user first.",
-  factorsReset: (/** @type {string} */ name) => `The second factors of user ${name} were reset.`,
-  kick: "End",
-  kickDevice: (/** @type {string} */ device) => `End the session on ${device}`,
-  kickAll: "End all sessions",
+const T = /** @type {import("../texts/en/users.json")} */ (await texts("users"));
+
+export const USERS = saying(T.USERS, {
+  genders: /** @type {Record<string, string>} */ (T.USERS.genders),
+  statuses: /** @type {Record<string, string>} */ (T.USERS.statuses),
+  kinds: /** @type {Record<string, string>} */ (T.USERS.kinds),
+  bannedBy: (/** @type {string} */ name) => say(T.USERS.bannedBy, { name }),
+  disableTitle: (/** @type {string} */ name) => say(T.USERS.disableTitle, { name }),
+  enableTitle: (/** @type {string} */ name) => say(T.USERS.enableTitle, { name }),
+  disabled: (/** @type {string} */ name) => say(T.USERS.disabled, { name }),
+  enabled: (/** @type {string} */ name) => say(T.USERS.enabled, { name }),
+  inviteTitle: (/** @type {string} */ name) => say(T.USERS.inviteTitle, { name }),
+  inviteMailed: (/** @type {string} */ name) => say(T.USERS.inviteMailed, { name }),
+  inviteLink: (/** @type {string} */ until) => say(T.USERS.inviteLink, { until }),
+  verifyTitle: (/** @type {string} */ email) => say(T.USERS.verifyTitle, { email }),
+  verified: (/** @type {string} */ name) => say(T.USERS.verified, { name }),
+  takeoverActs: /** @type {Record<string, string>} */ (T.USERS.takeoverActs),
+  confirmOwnerTitle: (/** @type {string} */ name) => say(T.USERS.confirmOwnerTitle, { name }),
+  ownerConfirmed: (/** @type {string} */ name) => say(T.USERS.ownerConfirmed, { name }),
+  resetSent: (/** @type {string} */ name) => say(T.USERS.resetSent, { name }),
+  resetTitle: (/** @type {string} */ name) => say(T.USERS.resetTitle, { name }),
+  resetDone: (/** @type {string} */ name) => say(T.USERS.resetDone, { name }),
+  factorKinds: /** @type {Record<string, string>} */ (T.USERS.factorKinds),
+  resetFactorsTitle: (/** @type {string} */ name) => say(T.USERS.resetFactorsTitle, { name }),
+  factorsReset: (/** @type {string} */ name) => say(T.USERS.factorsReset, { name }),
+  kickDevice: (/** @type {string} */ device) => say(T.USERS.kickDevice, { device }),
   kickTitle: (/** @type {string} */ name, /** @type {string} */ device) =>
-    `End the session of ${name} on ${device}?`,
-  kickAllTitle: (/** @type {string} */ name) => `End all sessions of ${name}?`,
-  kickText: "The user has to sign in again before the next request.",
-  kickConfirm: "End",
-  kicked: (/** @type {string} */ name) => `Sessions of user ${name} have ended.`,
+    say(T.USERS.kickTitle, { name, device }),
+  kickAllTitle: (/** @type {string} */ name) => say(T.USERS.kickAllTitle, { name }),
+  kicked: (/** @type {string} */ name) => say(T.USERS.kicked, { name }),
   kickedFrom: (/** @type {string} */ name, /** @type {string} */ device) =>
-    `The session of user ${name} on ${device} has ended.`,
-  deleteTitle: (/** @type {string} */ name) => `Delete user ${name}?`,
-  deleteText: (/** @type {string} */ name) =>
-    `The account ${name} and its roles are deleted, and all its sessions end. Its files and log ` +
-    "entries are kept. The name can be used again. This can't be undone.",
-  deleteConfirm: "Delete this user",
-  deleted: (/** @type {string} */ name) => `User ${name} was deleted.`,
-  newUser: "New user",
-  subject: (/** @type {string | null} */ name) => (name ? `User ${name}` : "The user"),
-  newService: "New service account",
-  services: "Service accounts",
-  noServices: "There are no service accounts. Programs sign in with the API keys of a service account.",
-  first: "First password",
-  firsts: /** @type {Record<string, string>} */ ({
-    invite: "Invite the user, who sets a password",
-    password: "Set a password now",
-  }),
-  mayLogIn: "Can sign in at once",
-  userNameHelp: "The unique name for signing in.",
-  nickNameHelp: "The displayed name.",
-  avatarHelp: "URL of a picture: http(s), or a path of this service.",
-  passwordHelp: "Long and hard to guess. There are no rules for kinds of characters.",
-  serviceHelp: "The guarded service that the account belongs to.",
-  made: (/** @type {string} */ name) => `User ${name} was created.`,
-  editTitle: (/** @type {string} */ name) => `Edit ${name}`,
-  saved: (/** @type {string} */ name) => `User ${name} was saved.`,
-  rolesHelp:
-    "Roles chosen here have no end. To set an end or a reason, assign the role on the page of the user, under Roles.",
-  rolesTitle: (/** @type {string} */ name) => `Change the roles of ${name}?`,
-  rolesText: "These are the effects of the new roles.",
-};
+    say(T.USERS.kickedFrom, { name, device }),
+  deleteTitle: (/** @type {string} */ name) => say(T.USERS.deleteTitle, { name }),
+  deleteText: (/** @type {string} */ name) => say(T.USERS.deleteText, { name }),
+  deleted: (/** @type {string} */ name) => say(T.USERS.deleted, { name }),
+  subject: (/** @type {string | null} */ name) => say(T.USERS.subject, { name }),
+  firsts: /** @type {Record<string, string>} */ (T.USERS.firsts),
+  made: (/** @type {string} */ name) => say(T.USERS.made, { name }),
+  editTitle: (/** @type {string} */ name) => say(T.USERS.editTitle, { name }),
+  saved: (/** @type {string} */ name) => say(T.USERS.saved, { name }),
+  rolesTitle: (/** @type {string} */ name) => say(T.USERS.rolesTitle, { name }),
+});
 
-export const BULK = {
-  actions: "Selected users",
-  giveRole: "Give role",
-  takeRole: "Remove role",
-  endSessions: "End sessions",
-  preview: "Preview",
-  disableTitle: (/** @type {string} */ users) => `Disable ${users}?`,
-  enableTitle: (/** @type {string} */ users) => `Enable ${users}?`,
-  giveTitle: (/** @type {string} */ users) => `Give a role to ${users}?`,
-  takeTitle: (/** @type {string} */ users) => `Remove a role from ${users}?`,
-  endTitle: (/** @type {string} */ users) => `End all sessions of ${users}?`,
-  users: (/** @type {number} */ n) => count(n, "user", "users"),
+export const BULK = saying(T.BULK, {
+  disableTitle: (/** @type {string} */ users) => say(T.BULK.disableTitle, { users }),
+  enableTitle: (/** @type {string} */ users) => say(T.BULK.enableTitle, { users }),
+  giveTitle: (/** @type {string} */ users) => say(T.BULK.giveTitle, { users }),
+  takeTitle: (/** @type {string} */ users) => say(T.BULK.takeTitle, { users }),
+  endTitle: (/** @type {string} */ users) => say(T.BULK.endTitle, { users }),
+  users: (/** @type {number} */ n) => say(T.BULK.users, { n }),
   counts: (/** @type {number} */ changed, /** @type {number} */ unchanged) =>
-    `${count(changed, "user changes", "users change")}, ${unchanged.toLocaleString()} already in this state.`,
-  disabled: (/** @type {number} */ n) => `${count(n, "user was", "users were")} disabled.`,
-  enabled: (/** @type {number} */ n) => `${count(n, "user was", "users were")} enabled.`,
-  given: (/** @type {number} */ n, /** @type {string} */ role) =>
-    `${count(n, "user", "users")} got the role ${role}.`,
-  taken: (/** @type {number} */ n, /** @type {string} */ role) =>
-    `${count(n, "user", "users")} no longer ${n === 1 ? "has" : "have"} the role ${role}.`,
-  ended: (/** @type {number} */ n) => `All sessions of ${count(n, "user", "users")} ended.`,
-};
+    say(T.BULK.counts, { changed, unchanged }),
+  disabled: (/** @type {number} */ n) => say(T.BULK.disabled, { n }),
+  enabled: (/** @type {number} */ n) => say(T.BULK.enabled, { n }),
+  given: (/** @type {number} */ n, /** @type {string} */ role) => say(T.BULK.given, { n, role }),
+  taken: (/** @type {number} */ n, /** @type {string} */ role) => say(T.BULK.taken, { n, role }),
+  ended: (/** @type {number} */ n) => say(T.BULK.ended, { n }),
+});
 
-export const BANS = {
-  title: (/** @type {string} */ name) => `Ban user ${name}?`,
-  text:
-    "All sessions of this user end at once, and the user cannot sign in until the ban ends. " +
-    "A longer active ban keeps its end.",
-  /** 0 for a ban without an end. */
-  lasts: "For",
-  times: /** @type {[number, string][]} */ ([
-    [3600, "1 hour"],
-    [86_400, "1 day"],
-    [604_800, "7 days"],
-    [2_592_000, "30 days"],
-    [31_536_000, "1 year"],
-    [0, "Until it is lifted"],
-  ]),
-  reason: "Reason",
-  reasonHelp: "Visible to other administrators.",
-  confirm: "Ban this user",
-  done: (/** @type {string} */ name) => `User ${name} was banned.`,
-  lifted: (/** @type {string} */ name) => `The ban of user ${name} was lifted.`,
-};
+export const BANS = saying(T.BANS, {
+  title: (/** @type {string} */ name) => say(T.BANS.title, { name }),
+  get times() {
+    return /** @type {[number, string][]} */ (
+      Object.entries(T.BANS.times).map(([key, text]) => [Number(key), text])
+    );
+  },
+  done: (/** @type {string} */ name) => say(T.BANS.done, { name }),
+  lifted: (/** @type {string} */ name) => say(T.BANS.lifted, { name }),
+});
 
-export const KEYS = {
-  caption: "API keys, the oldest first",
-  name: "Name",
-  prefix: "Prefix",
-  scopes: "Limited to",
-  everything: "No limit",
-  expires: "Expires",
-  never: "Never",
-  expired: "Expired",
-  used: "Last used",
-  unused: "Not yet",
-  created: "Created",
-  make: "Create a key",
-  expiresAfter: "Expires after",
-  noEnd: "Without an end",
-  scopesHelp:
-    "Permissions, separated by commas or spaces; wildcards are allowed. Empty: all permissions of the account.",
-  made: "New key",
-  madeText: "The key is shown only once. Store it in a safe place.",
-  delete: "Delete",
-  deleteTitle: (/** @type {string} */ name) => `Delete API key ${name}?`,
-  deleteText: "Programs that use it are refused immediately.",
-  deleted: (/** @type {string} */ name) => `API key ${name} was deleted.`,
-  none: "This account has no keys.",
-  persons: "Only service accounts have API keys.",
-};
+export const KEYS = saying(T.KEYS, {
+  deleteTitle: (/** @type {string} */ name) => say(T.KEYS.deleteTitle, { name }),
+  deleted: (/** @type {string} */ name) => say(T.KEYS.deleted, { name }),
+});
 
-export const ONLINE = {
-  title: "Sessions",
-  caption: "Signed-in users and their devices",
-  user: "User",
-  device: "Device",
-  browser: "Browser",
-  address: "IP address",
-  login: "Signed in",
-  you: "You",
-  end: "End",
-  endAll: "End all",
-  ban: "Ban",
+export const ONLINE = saying(T.ONLINE, {
   endTitle: (/** @type {string} */ name, /** @type {string} */ device) =>
-    `End the session of ${name} on ${device}?`,
-  endText: "That device has to sign in again before its next request.",
-  endConfirm: "End the session",
-  ended: (/** @type {string} */ name, /** @type {string} */ device) =>
-    `The session of user ${name} on ${device} has ended.`,
-  allTitle: (/** @type {string} */ name) => `End all sessions of ${name}?`,
-  allText: "Each device has to sign in again before its next request. API keys are not affected.",
-  allConfirm: "End all sessions",
-  allEnded: (/** @type {string} */ name, /** @type {number} */ n) =>
-    `${count(n, "session", "sessions")} of user ${name} ended.`,
-  none: "No one is signed in.",
-};
+    say(T.ONLINE.endTitle, { name, device }),
+  ended: (/** @type {string} */ name, /** @type {string} */ device) => say(T.ONLINE.ended, { name, device }),
+  allTitle: (/** @type {string} */ name) => say(T.ONLINE.allTitle, { name }),
+  allEnded: (/** @type {string} */ name, /** @type {number} */ n) => say(T.ONLINE.allEnded, { n, name }),
+});

@@ -1,13 +1,16 @@
 // @ts-check
-/** Counts and durations in words, for the texts of the views. */
+/** Lengths of time in words, for the texts of the views. */
+import { lasting } from "../core/locale.js";
 
-/** @param {number} n @param {string} singular @param {string} plural */
-export const count = (n, singular, plural) => `${n.toLocaleString()} ${n === 1 ? singular : plural}`;
+const UNITS = /** @type {[number, "year" | "day" | "hour" | "minute"][]} */ ([
+  [31_536_000, "year"],
+  [86_400, "day"],
+  [3600, "hour"],
+  [60, "minute"],
+]);
 
-/** Return a time in the largest unit of which it is a whole number. @param {number} seconds */
+/** Return a length of time in the largest unit of which it is a whole number. @param {number} seconds */
 export function duration(seconds) {
-  if (seconds % 86400 === 0) return count(seconds / 86400, "day", "days");
-  if (seconds % 3600 === 0) return count(seconds / 3600, "hour", "hours");
-  if (seconds % 60 === 0) return count(seconds / 60, "minute", "minutes");
-  return count(seconds, "second", "seconds");
+  const [size, unit] = UNITS.find(([each]) => seconds !== 0 && seconds % each === 0) ?? [1, "second"];
+  return lasting(seconds / size, unit);
 }

@@ -5,6 +5,7 @@
  */
 import { Problem } from "../client/portcullis.js";
 import { button, card, empty, h, link, pieces } from "../core/dom.js";
+import { dates, instantOf, wallTime } from "../core/locale.js";
 import { form } from "../parts/form.js";
 import { FIRST, access, lines } from "../parts/lines.js";
 import { inWords, withChanges } from "../parts/logs.js";
@@ -25,7 +26,6 @@ const SIZE = 100;
 const VALUES = 8;
 /** The fields of records that hold lists of what is given. */
 const GIVEN = new Set(["roles", "permissions", "resources"]);
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 
 /** @typedef {import("../types/api").ListedRevision} Revision */
 /** @typedef {{from: string, to?: string, text?: string, revisions?: [number, number]}} Span */
@@ -103,9 +103,8 @@ async function betweenRevisions(page) {
  */
 async function sinceThen(page, since) {
   if (since !== "sign-off") {
-    const midnight = new Date(new Date().setHours(0, 0, 0, 0));
-    midnight.setDate(midnight.getDate() - (Number(since) || 1));
-    return { from: midnight.toISOString() };
+    const then = new Date(Date.now() - (Number(since) || 1) * 86_400_000);
+    return { from: instantOf(`${wallTime(then).slice(0, 10)}T00:00`).toISOString() };
   }
   try {
     const { data } = await page.call("GET", "/api/policy/changes", { query: { size: 1 } });
@@ -125,7 +124,9 @@ async function days(page, { text, revisions: range, ...span }) {
   /** @type {any[]} */ const known = [];
   const put = (/** @type {any} */ { items, total }, /** @type {number} */ number) => {
     known.push(...items);
-    const byDay = Map.groupBy(joined(known, revisions), ({ at }) => DAY.format(new Date(at)));
+    const byDay = Map.groupBy(joined(known, revisions), ({ at }) =>
+      dates({ dateStyle: "full" }).format(new Date(at)),
+    );
     const next = async () => put(await entries(page, span, number + 1), number + 1);
     place.replaceChildren(
       ...[...byDay].map(([day, changes]) =>

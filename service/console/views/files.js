@@ -2,13 +2,14 @@
 /** Files: upload with progress, download, public links, delete. */
 import { Problem } from "../client/portcullis.js";
 import { button, h, linkButton } from "../core/dom.js";
+import { shownNumber } from "../core/locale.js";
 import { ask, dialog, tell } from "../parts/dialog.js";
 import { trouble } from "../parts/trouble.js";
 import { once } from "../parts/once.js";
 import { listing } from "../parts/table.js";
 import { time, timeText } from "../parts/time.js";
 import { save } from "../parts/transfer.js";
-import { ACTION, LIFETIMES } from "../strings/common.js";
+import { ACTION, lifetimes } from "../strings/common.js";
 import { FILES as T } from "../strings/files.js";
 
 const MINUTE = 60; // seconds
@@ -17,12 +18,12 @@ const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
 /** @param {number} bytes */
 function size(bytes) {
   const step = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-  return new Intl.NumberFormat(undefined, {
+  return shownNumber(bytes / 1000 ** step, {
     style: "unit",
     unit: UNITS[step],
     unitDisplay: step ? "short" : "long",
     maximumSignificantDigits: 3,
-  }).format(bytes / 1000 ** step);
+  });
 }
 
 /** @param {Page} page */
@@ -199,7 +200,7 @@ export async function show(page) {
       title: T.shareTitle(name),
       text: T.shareText,
       confirm: T.share,
-      extra: [{ name: "expiresIn", label: T.expires, type: "select", unset: T.usual, options: LIFETIMES }],
+      extra: [{ name: "expiresIn", label: T.expires, type: "select", unset: T.usual, options: lifetimes() }],
       act: async ({ expiresIn }) => {
         ({ data: made } = await page.call("POST", "/api/file/{id}/public-link", {
           path: { id },

@@ -1,6 +1,7 @@
 // @ts-check
 /** The tree of Menus and Buttons, and one of them. */
 import { badge, empty, h, icon, linkButton } from "../core/dom.js";
+import { compare } from "../core/locale.js";
 import { ask, tell } from "../parts/dialog.js";
 import { menuRecord } from "../parts/menu-card.js";
 import { Forest, moves, pathOf, readMenus, within } from "../parts/menus.js";
@@ -169,7 +170,7 @@ class Moving {
     const targets = this.forest
       .targets(place)
       .map((target) => /** @type {[any, string]} */ ([target.menu.id, pathOf(target).join(" › ")]))
-      .sort((a, b) => a[1].localeCompare(b[1]));
+      .sort((a, b) => compare(a[1], b[1]));
     const parents = h(
       "select",
       { id: "move-parent", onchange: () => fill() },

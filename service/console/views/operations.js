@@ -1,6 +1,7 @@
 // @ts-check
 /** The operation log: filters, pages, and following it as it grows. Previews are hidden, and counted. */
 import { h, link } from "../core/dom.js";
+import { shownNumber } from "../core/locale.js";
 import { OPERATION } from "../parts/columns.js";
 import { following } from "../parts/live.js";
 import { operationColumns, withChanges } from "../parts/logs.js";
@@ -88,7 +89,7 @@ function leftOut(page, ask) {
   /** @param {Record<string, any>} query */
   async function counted(query) {
     const { total, totalIsExact } = await ask({ ...query, dryRun: "true", size: 1 });
-    return { total, text: totalIsExact ? total.toLocaleString() : TABLE.atLeast(total) };
+    return { total, text: totalIsExact ? shownNumber(total) : TABLE.atLeast(total) };
   }
 
   /** @param {Record<string, any>} filters */

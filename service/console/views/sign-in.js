@@ -2,6 +2,7 @@
 /** Asks for a login: as a page before there is a session, as a dialog over the page when one has ended. */
 import { Problem } from "../client/portcullis.js";
 import { h, link } from "../core/dom.js";
+import { LANGUAGES, languageOfPage, useLanguage } from "../core/texts.js";
 import { LONGEST_USER_NAME, session, takesPasskeys } from "../core/session.js";
 import { alone } from "../parts/alone.js";
 import { attempting, requested, trouble } from "../parts/trouble.js";
@@ -22,16 +23,21 @@ export async function page({ required, problem } = {}) {
     settle = () => resolve(undefined);
   });
   const { session: kept, mail, providers } = document.documentElement.dataset;
-  const proofs = credentials("", settle);
-  alone(
-    SIGN_IN.title,
-    SIGN_IN.about,
-    problem !== undefined && trouble(problem),
-    proofs.element,
-    providers && ways(),
-    mail && h("p", null, link(FORGOTTEN, SIGN_IN.forgotten)),
-    kept === "tab" && h("p", { class: "help" }, SIGN_IN.ends),
-  );
+  const draw = () => {
+    const shown = credentials("", settle);
+    alone(
+      SIGN_IN.title,
+      SIGN_IN.about,
+      problem !== undefined && trouble(problem),
+      shown.element,
+      providers && ways(),
+      mail && h("p", null, link(FORGOTTEN, SIGN_IN.forgotten)),
+      kept === "tab" && h("p", { class: "help" }, SIGN_IN.ends),
+      languages(draw),
+    );
+    return shown;
+  };
+  const proofs = draw();
   if (required) await proofs.step(required);
   await Promise.race([done, elsewhere()]);
 }
@@ -54,6 +60,26 @@ export async function again(problem) {
   );
   elsewhere().then(settle);
   if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
+}
+
+/** Return the choice of the language, each by its own name; nothing where there is one. @param {() => void} draw */
+function languages(draw) {
+  const known = Object.entries(LANGUAGES);
+  if (known.length < 2) return null;
+  return h(
+    "select",
+    {
+      class: "languages",
+      name: "language",
+      "aria-label": SIGN_IN.language,
+      value: languageOfPage(),
+      onchange: async (/** @type {Event} */ { target }) => {
+        if (await useLanguage(/** @type {HTMLSelectElement} */ (target).value)) location.reload();
+        else draw();
+      },
+    },
+    known.map(([tag, { name }]) => h("option", { value: tag, lang: tag }, name)),
+  );
 }
 
 /** Return what the ways to providers come to. */

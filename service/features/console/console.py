@@ -8,6 +8,7 @@ After an upgrade the old paths are gone, and the next load uses the new paths.
 import asyncio
 import hashlib
 import html
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +17,18 @@ from typing import Final
 
 import service
 from service.errors import NotFound
+from service.features.console.texts import bundles, languages
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document
 from service.web.requests.routes import Routes
-from service.web.sites.sites import HTML, Content, Folder, add_site
+from service.web.sites.sites import HTML, JSON, Content, Folder, add_site
 
 CONSOLE: Final = "/console"
 FILES: Final = Path(service.__file__).parent / "console"
 """The folder of the console's files, in a checkout as in a package."""
+
+TEXTS: Final = "texts"
+"""The folder of the texts, below that of the console: each language has a folder of its own."""
 
 # Scripts and styles come from files of the console only; texts become nodes, never markup (Trusted Types). QR
 # codes are pictures in data URLs, in which no script runs.
@@ -50,6 +55,8 @@ class Console:
     def __init__(self, folder: Path, facts: Mapping[str, str]) -> None:
         """``facts`` are the values that the page passes to its scripts."""
         self._files = Folder(folder)
+        self._texts_folder = folder / TEXTS
+        self._texts: dict[str, Content] = {}
         self._facts = facts
         self._reading = asyncio.Lock()
         self._release: str | None = None
@@ -65,17 +72,25 @@ class Console:
         release, _, name = path.partition("/")
         if release != await self._release_of_files():
             raise NotFound("This is no file of the console that is served here: reload the page")
-        return (await self._files.content(name)).answer(context, HEADERS, KEPT)
+        content = self._texts.get(name) or await self._files.content(name)
+        return content.answer(context, HEADERS, KEPT)
 
     async def _release_of_files(self) -> str:
         async with self._reading:
             if self._release is None:
                 contents = {path: await self._files.content(path) for path in self._files.paths}
+                self._texts = await asyncio.to_thread(self._bundled)
+                contents |= self._texts
                 manifest = "".join(f"{path}\0{content.digest}\n" for path, content in contents.items())
                 release = hashlib.sha256(manifest.encode()).hexdigest()[:16]
                 self._page = Content.of(self._referring(contents[_INDEX].data, release), HTML)
                 self._release = release
         return self._release
+
+    def _bundled(self) -> dict[str, Content]:
+        """Return the bundles of texts by their paths."""
+        made = bundles(self._texts_folder).items()
+        return {f"{TEXTS}/{name}": Content.of(data, JSON) for name, data in made}
 
     def _referring(self, page: bytes, release: str) -> bytes:
         """Return ``page`` with its references to files of the console leading to those of ``release``."""
@@ -86,7 +101,9 @@ class Console:
                 return match[0]
             return b'%s="%s/%s/%s"' % (attribute, CONSOLE.encode(), release.encode(), path.encode())
 
-        facts = "".join(f'data-{name}="{html.escape(value)}" ' for name, value in self._facts.items())
+        known = json.dumps(languages(self._texts_folder), ensure_ascii=False, separators=(",", ":"))
+        named = {**self._facts, "languages": known}
+        facts = "".join(f'data-{name}="{html.escape(value)}" ' for name, value in named.items())
         tag = f"<html {facts}".encode()
         return _REFERENCE.sub(led, page).replace(b"<html ", tag, 1)
 

@@ -85,6 +85,7 @@ HTML: Final = "text/html; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
 SCRIPT: Final = "text/javascript; charset=utf-8"
 TEXT: Final = "text/plain; charset=utf-8"
+JSON: Final = "application/json"
 
 TYPES: Final = {
     ".css": CSS,

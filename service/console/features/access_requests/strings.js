@@ -1,178 +1,79 @@
 // @ts-check
-/** The texts of requests for roles, in English. Functions take what varies. */
-import { count, duration } from "../../strings/words.js";
+/** The texts of requests for roles. */
+import { listed } from "../../core/locale.js";
+import { say, saying, texts } from "../../core/texts.js";
+import { enumerated, namesOf } from "../../strings/common.js";
+import { duration } from "../../strings/words.js";
 
-const people = (/** @type {number} */ n) => count(n, "person", "people");
+const T = /** @type {import("../../texts/en/access-requests.json")} */ (await texts("access-requests"));
 
-export const REQUESTS = {
-  title: "Requests",
-  text:
-    "Requests for temporary roles, and the decisions about them. You cannot decide about your own " +
-    "request. Approved roles expire by themselves.",
-  captions: {
-    mine: "Your requests for roles",
-    waiting: "Requests waiting for your decision",
-    all: "Requests you can see",
-  },
-  tabs: {
-    mine: "Yours",
-    waiting: (/** @type {number} */ n) => (n ? `Waiting for you (${n.toLocaleString()})` : "Waiting for you"),
-    all: "All you can see",
-  },
-  none: {
-    mine: "You have not asked for a role.",
-    waiting: "Nothing waits for your decision.",
-    all: "There are no requests that you can decide about.",
-  },
-  role: "Role",
-  who: "Asked by",
-  state: "State",
-  created: "Asked",
-  how: "For",
-  reason: "Reason",
-  deadline: "Expires",
-  states: /** @type {Record<string, string>} */ ({
-    pending: "Waiting",
-    approved: "Approved",
-    denied: "Denied",
-    expired: "Expired",
-    cancelled: "Withdrawn",
-    failed: "Failed",
+export const REQUESTS = saying(T.REQUESTS, {
+  tabs: saying(T.REQUESTS.tabs, {
+    waiting: (/** @type {number} */ n) => say(T.REQUESTS.tabs.waiting, { n }),
   }),
-  over: "Has ended",
-  emergency: "Emergency",
-  open: "To be closed",
-  until: (/** @type {string} */ time) => `until ${time}`,
+  states: /** @type {Record<string, string>} */ (T.REQUESTS.states),
+  until: (/** @type {string} */ time) => say(T.REQUESTS.until, { time }),
   duration,
-
-  own: "Your requests",
-  allOwn: (/** @type {number} */ n) => `All ${n.toLocaleString()} of your requests`,
-  allWaiting: (/** @type {number} */ n) => `All ${n.toLocaleString()} requests that wait for you`,
-  asks: (/** @type {string} */ user, /** @type {string} */ role) => `${user} asks for ${role}`,
-  took: (/** @type {string} */ user, /** @type {string} */ role) => `${user} took ${role} in an emergency`,
-  catalogue: "Ask for access",
-  allRoles: (/** @type {number} */ n) => (n === 1 ? "Details" : `All ${n.toLocaleString()} roles`),
-  askFor: (/** @type {string} */ role) => `Ask for access: ${role}`,
-  noRoles: "No role can be requested by you. Ask an administrator.",
-  searchRoles: "Search in names and what they open",
-  youHaveIt: "You have it",
-  opensRole: "Opens",
-  opensNothing: "Nothing at the moment",
-  titles: (/** @type {readonly string[]} */ titles, /** @type {number} */ all) =>
-    `${titles.join(", ")}${all > titles.length ? ` and ${all - titles.length} more` : ""}`,
-  longest: "At most",
-  atMost: (/** @type {number} */ seconds) => `At most ${duration(seconds)}.`,
-  approvedBy: "Approved by",
-  closedBy: "Closed by",
-  names: (/** @type {readonly string[]} */ names, /** @type {number} */ needed) =>
-    needed >= names.length
-      ? names.join(" and ")
-      : needed === 1
-        ? names.join(" or ")
-        : `${needed} of ${names.join(", ")}`,
-  holdersOf: (/** @type {number} */ n) => (n === 1 ? "a holder of" : `${n} holders of`),
-  ask: "Ask for a role",
-  askRole: (/** @type {string} */ role) => `Ask for the role ${role}`,
-  askText: "You get the role for the time you choose, once it is approved. Then it expires.",
-  subject: (/** @type {string | null} */ role) => (role ? `The request for ${role}` : "The request"),
-  code: "Role",
-  codeHelp: "The role code, as shown in a refusal.",
-  lasts: "Expiry",
-  lasting: /** @type {[string, string][]} */ ([
-    ["duration", "For a duration after approval"],
-    ["until", "Until a date and time"],
-  ]),
-  amount: "For how long",
-  end: "Until",
-  from: "From",
-  window: "Given",
-  fromHelp: "Leave empty to start on approval.",
-  reasonHelp: "Shown to the approvers.",
-  ticket: "Ticket",
-  ticketHelp: "The ticket number in another system, if any.",
-  preview: "Preview",
-  send: "Ask",
-  askTitle: (/** @type {string} */ role) => `Ask for the role ${role}?`,
-  askFirst: "Your access does not change until the request is approved.",
-  askNow: "In an emergency you get the role at once. All approvers are notified and review it afterwards.",
-  asked: (/** @type {string} */ role) => `You have asked for the role ${role}.`,
-  got: (/** @type {string} */ role) => `You have the role ${role}.`,
-
-  titleOf: (/** @type {string} */ role, /** @type {string} */ user) => `${role} for ${user}`,
-  request: "Request",
-  opens: "Access given",
-  details: "Requested role",
-  refusal: "Refused request",
-  change: "Effect on access",
-  held: (/** @type {string} */ user) => `Permissions of the role that ${user} already has:`,
-  heldNothing: (/** @type {string} */ user) => `${user} has none of the role's permissions.`,
-  breaks: "It would violate these invariants:",
-  breaksNothing: "It violates no invariant of the policy.",
-  added: "Permissions added to the role since the request:",
-  removed: "Permissions removed from the role since the request:",
-  wouldChange: (/** @type {string} */ user) => `Added access for ${user}`,
-  assignment: "The assignment",
-  stages: "Who approves",
-  stage: "Stage",
-  approver: "Permission",
-  counted: "Approved",
-  of: (/** @type {number} */ counted, /** @type {number} */ all) => `${counted} of ${people(all)}`,
-  passed: "Passed",
-  anyOrder: "All stages must pass, in any order. Each person counts once, in one stage.",
-  atOnce: "An emergency needs no approval. Another person closes it afterwards, with a reason.",
-
-  samePerson: (/** @type {string} */ reason) => `You cannot approve or close this: ${reason}.`,
-  approve: "Approve",
-  deny: "Deny",
-  withdraw: "Withdraw",
-  close: "Close the emergency",
-  decisionReason: "Reason",
-  decisionReasonHelp: "Stored with the request, and shown to the requester.",
-  earlier: "Earlier end",
-  earlierHelp: "Leave empty to keep the requested end. You can only choose an earlier one.",
-  approveTitle: (/** @type {string} */ role, /** @type {string} */ user) => `Approve ${role} for ${user}`,
-  approveSure: (/** @type {string} */ role, /** @type {string} */ user) => `Approve ${role} for ${user}?`,
-  given: "Your approval completes the last stage.",
-  givenLater: (/** @type {string} */ from) =>
-    `Your approval completes the last stage. The role starts at ${from}, if all approvals are still valid then.`,
-  others: "Nothing changes until more people approve.",
-  denyTitle: (/** @type {string} */ role, /** @type {string} */ user) => `Deny ${role} for ${user}?`,
-  denyText: "One denial closes the request permanently.",
-  withdrawTitle: (/** @type {string} */ role) => `Withdraw the request for ${role}?`,
-  withdrawText: "The request is closed permanently. You can ask again.",
-  closeTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
-    `Close the emergency of ${user} with ${role}?`,
-  closeText: "You confirm that you have reviewed it. The role stays until it expires or is revoked.",
-  approved: (/** @type {string} */ role, /** @type {string} */ user) =>
-    `You have approved ${role} for ${user}.`,
-  denied: (/** @type {string} */ role, /** @type {string} */ user) => `You have denied ${role} for ${user}.`,
-  withdrawn: (/** @type {string} */ role) => `The request for ${role} was withdrawn.`,
-  closed: (/** @type {string} */ user) => `The emergency of ${user} was closed.`,
-
-  story: "What happened",
-  steps: {
-    refused: (/** @type {string} */ user) => `${user} was refused`,
-    refusedBefore: (/** @type {string} */ user) => `A request of ${user} was refused`,
-    asked: (/** @type {string} */ user, /** @type {string} */ role) => `${user} asked for the role ${role}`,
-    decisions: {
-      approve: (/** @type {string} */ user) => `${user} approved`,
-      deny: (/** @type {string} */ user) => `${user} denied`,
-    },
-    closed: (/** @type {string} */ user) => `${user} closed the emergency`,
-    inStages: (/** @type {readonly number[]} */ stages) =>
-      `${stages.length === 1 ? "stage" : "stages"} ${stages.join(", ")}`,
-    noLonger: (/** @type {string} */ until) => `no longer than ${until}`,
-    expired: "The request expired without an approval",
-    cancelled: (/** @type {string} */ user) => `${user} withdrew the request`,
-    failed: "The role could not be assigned",
-    expires: "The request expires unless it is approved",
-    given: (/** @type {string} */ user) => `${user} got the role`,
-    begins: "The role starts",
-    waits: "The role starts, if all approvals are still valid",
-    ends: "The role expires",
-    ended: "The role expired",
-    revoked: (/** @type {string} */ user) => `${user} revoked the role early`,
-    done: (/** @type {string} */ user) => `Actions of ${user} during this time`,
+  allOwn: (/** @type {number} */ n) => say(T.REQUESTS.allOwn, { n }),
+  allWaiting: (/** @type {number} */ n) => say(T.REQUESTS.allWaiting, { n }),
+  asks: (/** @type {string} */ user, /** @type {string} */ role) => say(T.REQUESTS.asks, { user, role }),
+  took: (/** @type {string} */ user, /** @type {string} */ role) => say(T.REQUESTS.took, { user, role }),
+  allRoles: (/** @type {number} */ n) => say(T.REQUESTS.allRoles, { n }),
+  askFor: (/** @type {string} */ role) => say(T.REQUESTS.askFor, { role }),
+  titles: namesOf,
+  atMost: (/** @type {number} */ seconds) => say(T.REQUESTS.atMost, { duration: duration(seconds) }),
+  names: (/** @type {readonly string[]} */ names, /** @type {number} */ needed) => {
+    if (needed >= names.length) return listed(names);
+    if (needed === 1) return listed(names, "disjunction");
+    return say(T.REQUESTS.names, { needed, names: enumerated(names) });
   },
-  decisionId: "Decision",
-};
+  holdersOf: (/** @type {number} */ n) => say(T.REQUESTS.holdersOf, { n }),
+  askRole: (/** @type {string} */ role) => say(T.REQUESTS.askRole, { role }),
+  subject: (/** @type {string | null} */ role) => say(T.REQUESTS.subject, { role }),
+  get lasting() {
+    return Object.entries(T.REQUESTS.lasting);
+  },
+  askTitle: (/** @type {string} */ role) => say(T.REQUESTS.askTitle, { role }),
+  asked: (/** @type {string} */ role) => say(T.REQUESTS.asked, { role }),
+  got: (/** @type {string} */ role) => say(T.REQUESTS.got, { role }),
+  titleOf: (/** @type {string} */ role, /** @type {string} */ user) =>
+    say(T.REQUESTS.titleOf, { role, user }),
+  held: (/** @type {string} */ user) => say(T.REQUESTS.held, { user }),
+  heldNothing: (/** @type {string} */ user) => say(T.REQUESTS.heldNothing, { user }),
+  wouldChange: (/** @type {string} */ user) => say(T.REQUESTS.wouldChange, { user }),
+  of: (/** @type {number} */ counted, /** @type {number} */ all) => say(T.REQUESTS.of, { counted, all }),
+  samePerson: (/** @type {string} */ reason) => say(T.REQUESTS.samePerson, { reason }),
+  approveTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
+    say(T.REQUESTS.approveTitle, { role, user }),
+  approveSure: (/** @type {string} */ role, /** @type {string} */ user) =>
+    say(T.REQUESTS.approveSure, { role, user }),
+  givenLater: (/** @type {string} */ from) => say(T.REQUESTS.givenLater, { from }),
+  denyTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
+    say(T.REQUESTS.denyTitle, { role, user }),
+  withdrawTitle: (/** @type {string} */ role) => say(T.REQUESTS.withdrawTitle, { role }),
+  closeTitle: (/** @type {string} */ role, /** @type {string} */ user) =>
+    say(T.REQUESTS.closeTitle, { user, role }),
+  approved: (/** @type {string} */ role, /** @type {string} */ user) =>
+    say(T.REQUESTS.approved, { role, user }),
+  denied: (/** @type {string} */ role, /** @type {string} */ user) => say(T.REQUESTS.denied, { role, user }),
+  withdrawn: (/** @type {string} */ role) => say(T.REQUESTS.withdrawn, { role }),
+  closed: (/** @type {string} */ user) => say(T.REQUESTS.closed, { user }),
+  steps: saying(T.REQUESTS.steps, {
+    refused: (/** @type {string} */ user) => say(T.REQUESTS.steps.refused, { user }),
+    refusedBefore: (/** @type {string} */ user) => say(T.REQUESTS.steps.refusedBefore, { user }),
+    asked: (/** @type {string} */ user, /** @type {string} */ role) =>
+      say(T.REQUESTS.steps.asked, { user, role }),
+    decisions: saying(T.REQUESTS.steps.decisions, {
+      approve: (/** @type {string} */ user) => say(T.REQUESTS.steps.decisions.approve, { user }),
+      deny: (/** @type {string} */ user) => say(T.REQUESTS.steps.decisions.deny, { user }),
+    }),
+    closed: (/** @type {string} */ user) => say(T.REQUESTS.steps.closed, { user }),
+    inStages: (/** @type {readonly number[]} */ stages) =>
+      say(T.REQUESTS.steps.inStages, { n: stages.length, stages: enumerated(stages.map(String)) }),
+    noLonger: (/** @type {string} */ until) => say(T.REQUESTS.steps.noLonger, { until }),
+    cancelled: (/** @type {string} */ user) => say(T.REQUESTS.steps.cancelled, { user }),
+    given: (/** @type {string} */ user) => say(T.REQUESTS.steps.given, { user }),
+    revoked: (/** @type {string} */ user) => say(T.REQUESTS.steps.revoked, { user }),
+    done: (/** @type {string} */ user) => say(T.REQUESTS.steps.done, { user }),
+  }),
+});

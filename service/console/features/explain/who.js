@@ -1,6 +1,7 @@
 // @ts-check
 /** Who may send a request, or holds a permission: roles and users. */
 import { badge, badges, bullets, card, definition, empty, h, link } from "../../core/dom.js";
+import { shownNumber } from "../../core/locale.js";
 import {
   after,
   answering,
@@ -152,7 +153,7 @@ async function passing(page) {
           caption: T.whoRoles,
           columns: [
             { title: T.roleCode, cell: (role) => role.roleCode },
-            { title: T.users, cell: (role) => role.users.toLocaleString(), kind: "number" },
+            { title: T.users, cell: (role) => shownNumber(role.users), kind: "number" },
             { title: T.resourceLine, cell: (role) => passedBy(role.resource) },
             { title: T.endpointLine, cell: (role) => passedBy(role.endpoint) },
           ],

@@ -1,6 +1,7 @@
 // @ts-check
 /** The revisions of the policy as a timeline, and the way to compare two. */
 import { badge, button, card, h, linkButton } from "../../core/dom.js";
+import { shownNumber } from "../../core/locale.js";
 import { restore } from "./restore.js";
 import { signedBy } from "../../parts/sign-offs.js";
 import { listing } from "../../parts/table.js";
@@ -77,8 +78,8 @@ export function delta({ added, removed }) {
   return h(
     "span",
     { class: "delta" },
-    h("ins", null, `+${added.toLocaleString()}`),
+    h("ins", null, `+${shownNumber(added)}`),
     " ",
-    h("del", null, `−${removed.toLocaleString()}`),
+    h("del", null, `−${shownNumber(removed)}`),
   );
 }

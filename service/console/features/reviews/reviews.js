@@ -1,6 +1,7 @@
 // @ts-check
 /** Reviews of assignments, with how far they are and what waits for the caller. */
 import { badge, empty, h, linkButton } from "../../core/dom.js";
+import { shownNumber } from "../../core/locale.js";
 import * as queue from "./waiting.js";
 import { PATH } from "./waiting.js";
 import { progressOf, stateOf } from "./described.js";
@@ -27,7 +28,7 @@ export async function show(page) {
         { title: T.progress, cell: progressOf },
         {
           title: T.forMe,
-          cell: ({ id }) => waiting.get(id) > 0 && badge(waiting.get(id).toLocaleString(), "info"),
+          cell: ({ id }) => waiting.get(id) > 0 && badge(shownNumber(waiting.get(id)), "info"),
         },
         {
           title: T.deadline,

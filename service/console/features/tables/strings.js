@@ -1,48 +1,25 @@
 // @ts-check
-/** The texts of imports of tables, in English. Functions take what varies. */
-import { count } from "../../strings/words.js";
+/** The texts of imports of tables. */
+import { say, saying, texts } from "../../core/texts.js";
 
-export const IMPORT = {
-  file: "A file: CSV, JSON or JSON Lines, with at most 1,000 rows",
-  trying: "Checking the file. Nothing is saved yet.",
+const T = /** @type {import("../../texts/en/tables.json")} */ (await texts("tables"));
+
+export const IMPORT = saying(T.IMPORT, {
   would: (/** @type {number} */ created, /** @type {number} */ updated, /** @type {number} */ unchanged) =>
-    `All rows are in order: ${created.toLocaleString()} to create, ${updated.toLocaleString()} to change, ` +
-    `${unchanged.toLocaleString()} unchanged. Nothing is saved yet.`,
-  save: (/** @type {number} */ n) => `Save ${count(n, "row", "rows")}`,
+    say(T.IMPORT.would, { created, updated, unchanged }),
+  save: (/** @type {number} */ n) => say(T.IMPORT.save, { n }),
   saved: (/** @type {number} */ created, /** @type {number} */ updated) =>
-    `${count(created, "record was", "records were")} created, ${updated.toLocaleString()} changed.`,
-  rowsCaption: "What would be saved",
-  row: "Row",
-  line: "Line",
-  value: "Value",
-  correct: (/** @type {number} */ line, /** @type {string} */ field) => `Line ${line}, ${field}`,
-  meant: (/** @type {string} */ text) => `Did you mean ${text}?`,
-  useAll: (/** @type {number} */ n) => `Use ${count(n, "suggestion", "suggestions")} and check again`,
-  here: "Correct the values here, or in a file with only these rows.",
-  check: "Check again",
-  badRows: (/** @type {number} */ n) => `Download ${count(n, "row", "rows")} to correct`,
-  name: "Name",
-  outcome: "Outcome",
-  changes: "Changes",
-  outcomes: /** @type {Record<string, string>} */ ({ created: "Created", updated: "Changed" }),
-  faultsCaption: "Errors",
-  field: "Field",
-  fault: "Error",
-  faults: (/** @type {number} */ n) => `Nothing was saved. The file has ${count(n, "error", "errors")}.`,
-  more: (/** @type {number} */ n) => `The first ${n.toLocaleString()} are listed.`,
-  again: "Correct the file and choose it again.",
-};
+    say(T.IMPORT.saved, { created, updated }),
+  correct: (/** @type {number} */ line, /** @type {string} */ field) =>
+    say(T.IMPORT.correct, { line, field }),
+  meant: (/** @type {string} */ text) => say(T.IMPORT.meant, { text }),
+  useAll: (/** @type {number} */ n) => say(T.IMPORT.useAll, { n }),
+  badRows: (/** @type {number} */ n) => say(T.IMPORT.badRows, { n }),
+  outcomes: /** @type {Record<string, string>} */ (T.IMPORT.outcomes),
+  faults: (/** @type {number} */ n) => say(T.IMPORT.faults, { n }),
+  more: (/** @type {number} */ n) => say(T.IMPORT.more, { n }),
+});
 
-export const OF_USERS = {
-  title: "Import users",
-  text:
-    "Users are matched by name: existing users are changed, others are created. All rows are checked " +
-    "first, then saved together, or none is saved. A new person without a password is disabled.",
-};
+export const OF_USERS = T.OF_USERS;
 
-export const OF_ROLES = {
-  title: "Import roles",
-  text:
-    "Roles are matched by code: existing roles are changed, others are created. All rows are checked " +
-    "first, then saved together, or none is saved.",
-};
+export const OF_ROLES = T.OF_ROLES;

@@ -1,0 +1,191 @@
+"""The texts of the console as data: what a language has to have, what is used, and what a page fills in."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.features.console.console import FILES, TEXTS
+from service.features.console.texts import FALLBACK, bundles, languages
+
+FOLDER = FILES / TEXTS
+SHIPPED = sorted(languages(FOLDER))
+SCRIPTS = [path.read_text(encoding="utf-8") for path in sorted(FILES.rglob("*.js"))]
+
+CATEGORIES = {"en": {"one", "other"}, "zh-CN": {"other"}}
+"""The plural categories of cardinal numbers (CLDR)."""
+
+_ARGUMENT = re.compile(r"\s*(\w+)\s*(?:,\s*(number|plural|select)\s*)?")
+_OPTION = re.compile(r"\s*(=?\w+)\s*\{")
+
+Leaves = dict[str, str]
+
+
+def leaves(texts: Any, at: str = "") -> Leaves:
+    """Return the texts by their paths: ``USERS.genders.male``."""
+    if isinstance(texts, str):
+        return {at: texts}
+    pairs = texts.items() if isinstance(texts, dict) else enumerate(texts)
+    return {
+        path: text for name, each in pairs for path, text in leaves(each, f"{at}.{name}".strip(".")).items()
+    }
+
+
+def texts_of(tag: str) -> dict[str, Leaves]:
+    """Return the texts of a language by file."""
+    folder = FOLDER / tag
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.json"))}
+    del files["language.json"]
+    return {name: leaves(json.loads(path.read_text(encoding="utf-8"))) for name, path in files.items()}
+
+
+class Message:
+    """An ICU message: its arguments by name, with kind and keys."""
+
+    def __init__(self, text: str) -> None:
+        """Read it. Raises ValueError."""
+        self.text, self.at = text, 0
+        self.arguments: set[tuple[str, str]] = set()
+        self.keys: dict[tuple[str, str], set[str]] = {}
+        self._sequence()
+        if self.at < len(text):
+            raise ValueError(f"at {self.at}")
+
+    def _token(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        match = pattern.match(self.text, self.at)
+        if match is None:
+            raise ValueError(f"at {self.at}")
+        self.at = match.end()
+        return match
+
+    def _sequence(self) -> None:
+        while self.at < len(self.text) and self.text[self.at] != "}":
+            self.at += 1
+            if self.text[self.at - 1] == "'" and self.text[self.at : self.at + 1] in {"{", "}", "#"}:
+                self._token(re.compile(r"[^']*'?"))
+            elif self.text[self.at - 1] == "{":
+                self._argument()
+
+    def _argument(self) -> None:
+        name, kind = self._token(_ARGUMENT).groups(default="")
+        self.arguments.add((name, kind))
+        if kind in {"plural", "select"}:
+            self._token(re.compile(","))
+            keys = self.keys.setdefault((name, kind), set())
+            while not re.match(r"\s*\}", self.text[self.at :]):
+                keys.add(self._token(_OPTION)[1])
+                self._sequence()
+                self._token(re.compile(r"\}"))
+        self._token(re.compile(r"\s*\}"))
+
+
+def filled() -> Iterator[tuple[str, str, set[str]]]:
+    """Yield file and path of each message that a script fills in, with the names of its values."""
+    for script in SCRIPTS:
+        file = re.search(r'await texts\("([\w/-]+)"\)', script)
+        for path, values in re.findall(r"\b(?:say|parts|filled)\(\s*T\.([\w.]+),\s*\{([^{}]*)\}", script):
+            if file is not None:
+                names = {value.partition(":")[0].strip() for value in split(values)}
+                yield f"{file[1]}.json", path, names - {""}
+
+
+def split(values: str) -> list[str]:
+    """Return what commas outside of parentheses separate."""
+    return re.split(r",(?![^()]*\))", values)
+
+
+def message(text: str) -> Message | None:
+    """Return a text as a message; None for one whose braces are no message: it is shown as it is."""
+    try:
+        return Message(text)
+    except ValueError:
+        return None
+
+
+def arguments_of(text: str) -> set[tuple[str, str]]:
+    read = message(text)
+    return read.arguments if read is not None else set()
+
+
+def names_of(text: str) -> set[str]:
+    return {name for name, _ in arguments_of(text)}
+
+
+@pytest.mark.parametrize("tag", [tag for tag in SHIPPED if tag != FALLBACK])
+def test_a_shipped_language_has_each_text_with_the_same_arguments_and_no_other(tag: str) -> None:
+    english, others = texts_of(FALLBACK), texts_of(tag)
+    faults = [f"{file}: missing" for file in english.keys() - others.keys()]
+    faults += [f"{file}: unknown" for file in others.keys() - english.keys()]
+    for file in english.keys() & others.keys():
+        texts = others[file]
+        faults += [f"{file} {path}: missing" for path in english[file].keys() - texts.keys()]
+        faults += [f"{file} {path}: unknown" for path in texts.keys() - english[file].keys()]
+        for path in english[file].keys() & texts.keys():
+            text, other = english[file][path], texts[path]
+            if (text == "") != (other == ""):
+                faults.append(f"{file} {path}: empty in one language only")
+            if names_of(text) != names_of(other):
+                faults.append(f"{file} {path}: {names_of(text)} became {names_of(other)}: {other}")
+            if message(text) is not None and message(other) is None:
+                faults.append(f"{file} {path}: cannot be read: {other}")
+    assert faults == []
+
+
+@pytest.mark.parametrize("tag", SHIPPED)
+def test_plurals_have_the_categories_of_the_language_and_selects_the_same_keys(tag: str) -> None:
+    english = texts_of(FALLBACK)
+    for file, texts in texts_of(tag).items():
+        for path, text in texts.items():
+            read, first = message(text), message(english[file][path])
+            for (name, kind), keys in read.keys.items() if read else ():
+                if kind == "plural":
+                    assert {key for key in keys if not key.startswith("=")} <= CATEGORIES[tag], (file, path)
+                    assert "other" in keys, (file, path)
+                elif first is not None and (name, kind) in first.keys:
+                    assert keys == first.keys[name, kind], (file, path)
+
+
+def test_each_message_is_filled_with_the_values_that_it_names() -> None:
+    english = texts_of(FALLBACK)
+    cases = list(filled())
+    assert len(cases) > 300
+    faults = []
+    for file, path, values in cases:
+        text = english[file].get(path)
+        if text is None or names_of(text) - values:
+            faults.append(f"{file} {path}: {text} with {values}")
+    assert faults == []
+
+
+_LOOKED_UP = re.compile(r"Record<[^*]*\*/\s*\(\s*(?:/\*\* @type \{unknown\} \*/\s*\()?[TF]\.([\w.]+)")
+"""What scripts look texts up in, by keys of records."""
+
+
+def test_each_text_is_used() -> None:
+    scripts = "\n".join(SCRIPTS)
+    looked_up = tuple(f"{path}." for path in _LOOKED_UP.findall(scripts))
+    read = set(re.findall(r"\.(\w+)\b", scripts)) | set(re.findall(r"[{,]\s*(\w+)\s*(?=[},])", scripts))
+    unused = [
+        f"{file} {path}"
+        for file, texts in texts_of(FALLBACK).items()
+        for path in texts
+        if not path.startswith(looked_up) and not set(path.split(".")[1:2]) <= read
+    ]
+    assert unused == []
+
+
+def test_a_language_without_a_text_has_the_english_one(tmp_path: Path) -> None:
+    for tag, texts in (
+        ("en", {"A": {"one": "One", "two": ["Two", "Three"]}}),
+        ("eo", {"A": {"two": ["Du"], "x": "X"}}),
+    ):
+        (tmp_path / tag / "start").mkdir(parents=True)
+        (tmp_path / tag / "language.json").write_text('{"name": "?", "dir": "ltr", "locale": "en"}')
+        (tmp_path / tag / "start" / "common.json").write_text(json.dumps(texts))
+    made = {name: json.loads(data) for name, data in bundles(tmp_path).items()}
+    assert made["eo.start.json"] == {"common": {"A": {"one": "One", "two": ["Du", "Three"]}}}
+    assert made["en.rest.json"] == made["eo.rest.json"] == {}
+    assert list(languages(tmp_path)) == ["en", "eo"]
