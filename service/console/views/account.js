@@ -1,7 +1,9 @@
 // @ts-check
 /** The caller's own account: the profile, the password and the second factors. */
 import { badge, badges, button, card, definition, h } from "../core/dom.js";
+import { useZone } from "../core/locale.js";
 import { session } from "../core/session.js";
+import { LANGUAGES, useLanguage } from "../core/texts.js";
 import { block } from "../parts/block.js";
 import { tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors.js";
@@ -20,7 +22,7 @@ import { RIGHTS } from "../strings/home.js";
 import { ORIGINS } from "../strings/providers.js";
 import { ENDINGS } from "../strings/role-endings.js";
 
-const MEMBERS = ["nickName", "email", "phone", "gender", "avatar"];
+const MEMBERS = ["nickName", "email", "phone", "gender", "avatar", "language", "timeZone"];
 
 /** @param {Page} page */
 export async function show(page) {
@@ -82,10 +84,33 @@ export async function show(page) {
           options: Object.entries(T.genders),
         },
         { name: "avatar", label: T.avatar, value: data.avatar, help: T.avatarHelp },
+        {
+          name: "language",
+          label: T.language,
+          type: "select",
+          value: data.language,
+          options: Object.entries(LANGUAGES).map(([tag, { name }]) => [tag, name]),
+          unset: T.languageUnset,
+        },
+        {
+          name: "timeZone",
+          label: T.timeZone,
+          type: "select",
+          value: data.timeZone,
+          options: zones(data.timeZone),
+          unset: T.zoneUnset,
+          help: T.zoneHelp,
+        },
       ],
     }),
     saved: async () => {
       tell(T.saved);
+      await session.identify();
+      useZone(session.me?.timeZone);
+      if (await useLanguage(session.me?.language)) {
+        if (document.documentElement.dataset.session !== "tab") return location.reload();
+        tell(T.languageLater);
+      }
       await page.reload();
     },
   });
@@ -116,6 +141,11 @@ export async function show(page) {
       may,
     ),
   );
+}
+
+/** Return the time zones that the browser knows, with that of the account. @param {string | null} own */
+function zones(own) {
+  return [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone"), ...(own ? [own] : [])])].sort();
 }
 
 /**
