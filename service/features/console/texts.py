@@ -1,6 +1,7 @@
 """The texts of the console: a folder of JSON files for each language, sent as two bundles.
 
-``start`` has the files below ``start``, which the page that asks for a login needs; ``rest`` has the others.
+``start`` has the files below ``start``, which the page that asks for a login needs; ``rest`` has those beside it. Files
+below ``server`` are for mails: no browser gets them.
 A text that a language does not have is the English one.
 """
 
@@ -34,8 +35,10 @@ def bundles(folder: Path) -> dict[str, bytes]:
         files = _over(english, _files(folder / tag))
         parts: dict[str, Texts] = {name: {} for name in BUNDLES}
         for path, texts in files.items():
-            first, _, name = path.rpartition("/")
-            parts["start" if first else "rest"][name] = texts
+            folder_of, _, name = path.rpartition("/")
+            bundle = folder_of or "rest"
+            if bundle in parts:
+                parts[bundle][name] = texts
         for name, texts in parts.items():
             text = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
             made[f"{tag}.{name}.json"] = text.encode()
