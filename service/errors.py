@@ -9,8 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from service.kernel.assurance import CURRENT_PASSWORD, Challenge, step_up
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller
 from service.kernel.origin import Needed
+
+Stated: TypeAlias = Sentence
+"""What a refusal says: a sentence with a code. Extensions may pass a plain text."""
 
 
 class Decided(Protocol):
@@ -56,9 +61,9 @@ class Decided(Protocol):
 class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on purpose is no accident
     """The base class of all refusals; never raised itself.
 
-    ``detail`` is the sentence for this occurrence, ``headers`` are added to the response, and ``extra`` are
-    further members of the problem document. ``decision`` is the denial of the enforcer behind the refusal,
-    None without a denial.
+    ``sentence`` is that of this occurrence, None for the title alone; ``detail`` is its text. ``headers`` are
+    added to the response, and ``extra`` are further members of the problem document. ``decision`` is the
+    denial of the enforcer behind the refusal, None without a denial.
     """
 
     status: ClassVar[int]
@@ -67,12 +72,21 @@ class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on p
     decision: Decided | None = None
 
     def __init__(
-        self, detail: str | None = None, *, headers: Mapping[str, str] | None = None, **extra: Any
+        self, detail: Stated | None = None, *, headers: Mapping[str, str] | None = None, **extra: Any
     ) -> None:
-        super().__init__(detail or self.title)
-        self.detail = detail or self.title
+        self.say(None if detail is None else Sentence.of(detail))
         self.headers: dict[str, str] = dict(headers or {})
         self.extra = extra
+
+    def say(self, stated: Sentence | None) -> None:
+        """Make ``stated`` the sentence of the refusal; None for the title."""
+        self.sentence = stated
+        self.detail = self.title if stated is None else str(stated)
+        self.args = (self.detail,)
+
+    def stated(self) -> Sentence:
+        """Return the sentence; the title if there is none."""
+        return self.sentence or Sentence(self.title, self.code, {})
 
 
 class BadRequest(Refusal):
@@ -87,7 +101,7 @@ class InvalidScim(Refusal):
     status, code, title = 400, "invalid_scim", "The SCIM request is not valid"
 
     def __init__(self, detail: str | None = None, *, scim_type: str | None = None) -> None:
-        super().__init__(detail, scimType=scim_type)
+        super().__init__(None if detail is None else Sentence.of(detail), scimType=scim_type)
 
 
 class _Challenge(Refusal):
@@ -96,7 +110,7 @@ class _Challenge(Refusal):
     status = 401
     challenge: ClassVar[str] = 'Bearer error="invalid_token"'
 
-    def __init__(self, detail: str | None = None, **extra: Any) -> None:
+    def __init__(self, detail: Stated | None = None, **extra: Any) -> None:
         super().__init__(detail, headers={"WWW-Authenticate": self.challenge}, **extra)
 
 
@@ -200,7 +214,7 @@ class PermissionDenied(Refusal):
 
     def __init__(
         self,
-        detail: str,
+        detail: Stated,
         decision: Decided,
         *,
         required: Iterable[str] | None = None,
@@ -252,13 +266,9 @@ def too_weak(decision: Decided, user: Caller | None = None) -> InsufficientAuthe
     """
     needs = step_up(decision.required, decision.codes)
     if needs is None and CURRENT_PASSWORD in decision.required:
-        why = (
-            "To change your own address, send the current password: PUT /api/user/profile with "
-            "currentPassword"
-        )
-        return PermissionDenied(why, decision, field="currentPassword")
+        return PermissionDenied(sentence("current_password_needed"), decision, field="currentPassword")
     if needs is None:
-        return PermissionDenied("This requires another authentication method", decision)
+        return PermissionDenied(sentence("other_method_needed"), decision)
     return InsufficientAuthentication(decision, needs, user)
 
 
@@ -276,7 +286,7 @@ class ProxyRefused(Refusal):
 
     status, code, title = 403, "proxy_refused", "The proxy is not authenticated"
 
-    def __init__(self, detail: str, decision: Decided | None = None) -> None:
+    def __init__(self, detail: Stated, decision: Decided | None = None) -> None:
         super().__init__(detail)
         if decision is not None:
             self.extra |= {"layer": decision.layer, "decisionId": decision.id}
@@ -336,7 +346,9 @@ class Conflict(Refusal):
 
     status, code, title = 409, "conflict", "The request conflicts with the stored data"
 
-    def __init__(self, detail: str | None = None, *, rule: ConflictRule | None = None, **extra: Any) -> None:
+    def __init__(
+        self, detail: Stated | None = None, *, rule: ConflictRule | None = None, **extra: Any
+    ) -> None:
         """``rule`` is the rule of this service that stands against it; None for one of an extension."""
         super().__init__(detail, **extra)
         if rule is not None:
@@ -349,7 +361,7 @@ class ActOnOneself(Conflict):
     It is a conflict, since no permission would help, and has the members of ``PermissionDenied``.
     """
 
-    def __init__(self, detail: str, decision: Decided, *, field: str | None = None) -> None:
+    def __init__(self, detail: Stated, decision: Decided, *, field: str | None = None) -> None:
         super().__init__(detail, **_denial(decision, None, "any", field))
         self.decision = decision
 
@@ -409,7 +421,7 @@ class RangeNotSatisfiable(Refusal):
     status, code, title = 416, "range_not_satisfiable", "The requested range is outside the file"
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"The file has {size} bytes", headers={"Content-Range": f"bytes */{size}"})
+        super().__init__(sentence("file_size", size=size), headers={"Content-Range": f"bytes */{size}"})
 
 
 class UnsupportedMediaType(Refusal):
@@ -418,24 +430,35 @@ class UnsupportedMediaType(Refusal):
     status, code, title = 415, "unsupported_media_type", "The content type is not supported"
 
 
+class Fault(NamedTuple):
+    """A fault of a field, with the sentence that states it."""
+
+    field: str
+    sentence: Sentence
+
+
 class ValidationFailed(Refusal):
-    """The body or a parameter breaks a rule; ``errors`` names the fields and never echoes a value."""
+    """The body or a parameter breaks a rule; ``errors`` names the fields and never echoes a value.
+
+    ``faults`` are the fields with their sentences.
+    """
 
     status, code, title = 422, "validation_failed", "The request breaks a rule"
 
-    def __init__(self, *errors: tuple[str, str]) -> None:
-        super().__init__(errors=[{"field": field, "message": message} for field, message in errors])
+    def __init__(self, *faults: tuple[str, Stated]) -> None:
+        self.faults = tuple(Fault(field, Sentence.of(stated)) for field, stated in faults)
+        super().__init__(errors=[{"field": field} | stated.as_member() for field, stated in self.faults])
 
 
 class RowFault(NamedTuple):
     """A fault in one row of a table; ``row`` counts from 1, ``code`` is the code of a refusal.
 
-    ``denial`` is the refusal itself where permissions are lacking.
+    ``message`` is its sentence. ``denial`` is the refusal itself where permissions are lacking.
     """
 
     row: int
     field: str
-    message: str
+    message: Stated
     code: str = ValidationFailed.code
     denial: PermissionDenied | ActOnOneself | None = None
 
@@ -444,12 +467,9 @@ class RowFault(NamedTuple):
 
         ``requiredCount`` says how many there are when some are left out.
         """
-        shown: dict[str, Any] = {
-            "row": self.row,
-            "field": self.field,
-            "message": self.message,
-            "code": self.code,
-        }
+        stated = Sentence.of(self.message)
+        shown: dict[str, Any] = {"row": self.row, "field": self.field} | stated.as_member()
+        shown |= {"code": self.code, "detailCode": stated.code}
         if self.denial is not None:
             required = self.denial.extra["required"]
             shown |= {**self.denial.extra, "required": required[:most]}
@@ -468,8 +488,8 @@ class RowsRefused(ValidationFailed):
 
     def __init__(self, faults: Sequence[RowFault]) -> None:
         first = [fault.as_member(self.MOST) for fault in faults[: self.MOST]]
-        detail = "Nothing was saved, because some rows have errors"
-        Refusal.__init__(self, detail, errors=first, errorCount=len(faults))
+        self.faults = ()
+        Refusal.__init__(self, sentence("rows_refused"), errors=first, errorCount=len(faults))
         denials = (fault.denial for fault in faults if fault.denial is not None)
         self.denial = next(denials, None)
         self.decision = None if self.denial is None else self.denial.decision
@@ -486,7 +506,7 @@ class RateLimited(Refusal):
 
     status, code, title = 429, "rate_limited", "Too many attempts"
 
-    def __init__(self, retry_after: int, limit: str = "", detail: str | None = None) -> None:
+    def __init__(self, retry_after: int, limit: str = "", detail: Stated | None = None) -> None:
         super().__init__(detail, headers={"Retry-After": str(max(1, retry_after))})
         self.limit = limit
 
@@ -514,7 +534,7 @@ class Unavailable(Refusal):
 
     status, code, title = 503, "unavailable", "A required store is unavailable"
 
-    def __init__(self, detail: str | None = None, *, retry_after: int = 1) -> None:
+    def __init__(self, detail: Stated | None = None, *, retry_after: int = 1) -> None:
         super().__init__(detail, headers={"Retry-After": str(retry_after)})
 
 

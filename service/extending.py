@@ -7,6 +7,7 @@ loads.
 
 from service.app.extensions import Dependencies, ExtensionRoutes
 from service.errors import Conflict, NotFound, PermissionDenied, Refusal, ValidationFailed
+from service.kernel.coded_sentences import Sentence, Sentences
 from service.kernel.extension import Extension, SeedResource
 from service.kernel.permission_catalogue import Permission
 from service.records.database.transactions import Connection, Database
@@ -32,6 +33,8 @@ __all__ = [
     "RequestContext",
     "Schema",
     "SeedResource",
+    "Sentence",
+    "Sentences",
     "ValidationFailed",
     "logged",
     "login",

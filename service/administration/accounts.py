@@ -23,6 +23,7 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller, Target
 from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
@@ -182,14 +183,14 @@ class Accounts:
         if kind == "service":
             for name, given in (("password", new.password is not None), ("invite", new.invited)):
                 if given:
-                    raise ValidationFailed((name, "cannot be set for service accounts, which use API keys"))
+                    raise ValidationFailed((name, sentence("password_of_service")))
             return None
         if new.invited:
             if new.password is not None:
-                raise ValidationFailed(("password", "cannot be set: the invited person sets it"))
+                raise ValidationFailed(("password", sentence("password_of_invited")))
             return None
         if new.password is None:
-            raise ValidationFailed(("password", "The field is required"))
+            raise ValidationFailed(("password", sentence("required")))
         await self.rules.require("password", new.password, UserValues(**values))
         return await self.passwords.hash(new.password)
 

@@ -13,6 +13,7 @@ from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
 from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import rfc3339
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller, Target
 from service.kernel.notify import Notices, acted_by
 from service.kernel.value_rules import BAN_REASON
@@ -65,7 +66,7 @@ class Bans:
             check = await self.delegation.check(connection, caller)
             known = await accounts.standing_of(connection, user_id)
             if known is None:
-                raise NotFound("There is no such user")
+                raise NotFound(sentence("no_such_user"))
             change_log.concerns(change_log.user_target(known.user_name))
             target = await check.target(connection, user_id, "ban")
             until = await bans.ban(connection, target, seconds, reason, by=caller.user_id)

@@ -48,8 +48,10 @@ from service.kernel.account_acts import (
     refusal_of,
 )
 from service.kernel.assurance import Satisfied
-from service.kernel.clock import from_seconds
+from service.kernel.clock import from_seconds, rfc3339
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller, NewAccount, Target, codes_asked
 from service.kernel.origin import (
     ORIGIN,
@@ -69,6 +71,7 @@ from service.records.database.transactions import Connection, Database, is_rehea
 from service.records.published import policy_revisions
 
 _AT_ONCE: Final = 50
+_ROLE_NOT_HELD: Final = sentence("role_not_held")
 """Codes decided before other requests get a turn; each takes some 50 µs."""
 
 
@@ -139,7 +142,7 @@ class DelegationCheck:
     def _held(self) -> tuple[HeldCodes | None, HeldCodes]:
         return self._holding.now
 
-    async def require(self, codes: Iterable[str], why: str, *, until: datetime | None = None) -> None:
+    async def require(self, codes: Iterable[str], why: Sentence, *, until: datetime | None = None) -> None:
         """Check that the caller may grant each of ``codes``; with ``until``, for a grant until then.
 
         PermissionDenied else, with ``why`` as its sentence and the codes that are lacking as ``required``:
@@ -159,7 +162,7 @@ class DelegationCheck:
 
             self._change.ask(check)
 
-    async def require_any(self, codes: Iterable[str], why: str) -> None:
+    async def require_any(self, codes: Iterable[str], why: Sentence) -> None:
         """Check that the caller may grant any of ``codes``; PermissionDenied else, with all of them."""
         asked = sorted(set(codes))
         denials = [denial async for denial in self._denials(asked)]
@@ -181,7 +184,7 @@ class DelegationCheck:
         self,
         connection: Connection,
         role_ids: Iterable[int],
-        why: str = "The role has permissions that you do not hold",
+        why: Sentence = _ROLE_NOT_HELD,
         *,
         until: datetime | None = None,
     ) -> set[str]:
@@ -202,7 +205,7 @@ class DelegationCheck:
         PermissionDenied else. ``until`` is as for ``require_roles``.
         """
         codes = await role_rights.codes_of_menus(connection, menu_ids)
-        await self.require(codes, "The Buttons include permissions that you do not hold", until=until)
+        await self.require(codes, sentence("buttons_not_held"), until=until)
 
     def require_service(self, action: str, service: str) -> None:
         """Check that the caller may do ``action``, one of ``ACTIONS``, with resources of ``service``.
@@ -210,7 +213,7 @@ class DelegationCheck:
         PermissionDenied else. A service that the change itself registers is asked of the candidate.
         """
         name = f"{service} {action}"
-        why = f"You are not allowed to administer resources of {service} in this way"
+        why = sentence("service_not_allowed", service=service)
         if self._change is None or self._policy.rules.codes(SERVICE, name):
             self.require_object(self._policy, SERVICE, name, why)
         else:
@@ -233,7 +236,7 @@ class DelegationCheck:
                 decision = self._policy.judge(layer, name, held)
                 if not decision.allowed:
                     raise PermissionDenied(
-                        f"It includes {method} {path}, which you are not allowed to send", decision
+                        sentence("included_request_not_allowed", method=method, path=path), decision
                     )
         if self._origin is not None:
             satisfied = self._origin.satisfied
@@ -258,7 +261,7 @@ class DelegationCheck:
             await self.require_act(connection, target, act)
         if target.whom != "self":
             reach = await role_rights.reach_of_users(connection, [user_id])
-            await self.require(reach, "The user holds permissions that you do not hold")
+            await self.require(reach, sentence("user_not_held"))
         return target
 
     async def require_act(
@@ -313,7 +316,7 @@ class DelegationCheck:
         policy: Policy,
         layer: str,
         name: str,
-        why: str,
+        why: Sentence,
         field: str | None = None,
         *,
         denied: type[PermissionDenied | ActOnOneself] = PermissionDenied,
@@ -401,7 +404,7 @@ class DelegationCheck:
             self._require_account(f"set-roles {whom}")
         reach = await role_rights.reach_of_users(connection, user_ids)
         reach |= await role_rights.reach_of_roles(connection, role_ids)
-        await self.require(reach, "The users and roles of the review hold permissions that you do not hold")
+        await self.require(reach, sentence("review_not_held"))
 
     @staticmethod
     def reviewed(user_id: int) -> Target:
@@ -457,10 +460,11 @@ class DelegationCheck:
         else:
             self._asked.lasting[LastingQuestion(*question, stored.codes)] = None
 
-    def _require_none(self, denials: Sequence[Decision], why: str, until: datetime | None) -> None:
+    def _require_none(self, denials: Sequence[Decision], why: Sentence, until: datetime | None) -> None:
         if denials:
             denied = [denial.object for denial in denials]
-            _require_none(denials, why + self._holding.reason(self._policy, denied, until))
+            expiry = self._holding.expiry(self._policy, denied, until)
+            _require_none(denials, why, expiry=expiry)
 
 
 def _require_assurance(decision: Decision) -> None:
@@ -471,15 +475,17 @@ def _require_assurance(decision: Decision) -> None:
 def require_foreign(policy: Policy, field: str, service: str) -> None:
     """Check that no permission code of ``policy`` itself begins with ``service``; ValidationFailed else."""
     if service in policy.own_beginnings:
-        raise ValidationFailed((field, "is the prefix of Portcullis's own permission codes"))
+        raise ValidationFailed((field, sentence("own_prefix")))
 
 
-def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
+def _require_none(
+    denials: Sequence[Decision], why: Sentence, needed: Needed = "all", expiry: datetime | None = None
+) -> None:
     if denials:
-        message = (
-            f"{why}; {'any one' if needed == 'any' else 'all'} of the required permissions would be needed"
-        )
-        raise PermissionDenied(message, denials[0], required=[each.object for each in denials], needed=needed)
+        stated = sentence("not_held", why=why, needed=needed)
+        if expiry is not None:
+            stated = sentence("not_held_until", why=why, until=rfc3339(expiry))
+        raise PermissionDenied(stated, denials[0], required=[each.object for each in denials], needed=needed)
 
 
 class Delegation:

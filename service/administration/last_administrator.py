@@ -7,6 +7,7 @@ from service.authz.publishing.changes import Change
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.lockout import demanded_acr
 from service.errors import Conflict
+from service.kernel.core_sentences import sentence
 from service.records import role_rights
 from service.records.database.transactions import Connection
 
@@ -30,11 +31,10 @@ async def keeping(
 
     async def require() -> None:
         if before and not await role_rights.has_administrator(connection):
-            why = "This would leave no enabled user with all permissions"
+            why = sentence("last_full_administrator")
             raise Conflict(why, rule="last_administrator")
         if able and not await role_rights.has_administrator(connection, acr):
-            why = "This would leave no enabled administrator with the required second factor"
-            raise Conflict(f"{why} of them", rule="last_administrator")
+            raise Conflict(sentence("last_able_administrator"), rule="last_administrator")
 
     if change is None:
         await require()

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT
-from service.kernel.clock import rfc3339
 from service.kernel.codes import HeldCodes
 
 FOR_GOOD: Final = datetime.max.replace(tzinfo=UTC)
@@ -32,17 +31,17 @@ class Holding(NamedTuple):
             self.by_database if end is None else codes_valid_until(self.by_database, self.ends, end),
         )
 
-    def reason(self, policy: Policy, denied: Collection[str], end: datetime | None) -> str:
-        """Return the addition to a refusal of a grant until ``end``: the expiry of the caller's right."""
+    def expiry(self, policy: Policy, denied: Collection[str], end: datetime | None) -> datetime | None:
+        """Return when the caller's right to grant one of ``denied`` expires before ``end``; None else."""
         if end is None:
-            return ""
+            return None
         ending = [
             ends
             for held, ends in self.ends.items()
             for code in denied
             if policy.judge(GRANT, code, HeldCodes([held])).allowed
         ]
-        return f"; you hold the missing permissions only until {rfc3339(min(ending))}" if ending else ""
+        return min(ending, default=None)
 
 
 def codes_valid_until(held: HeldCodes, ends: Mapping[str, datetime], end: datetime) -> HeldCodes:

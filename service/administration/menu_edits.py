@@ -10,6 +10,8 @@ from service.administration import change_log, suspended_rules
 from service.administration.change_log import check_record, check_values
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import camel
 from service.kernel.origin import field_changes
 from service.records import menus, role_rights
@@ -21,7 +23,7 @@ MAX_DEPTH: Final = 10
 """The most levels of the tree."""
 
 
-def place_fault(parents: Mapping[int, int | None], menu_id: int | None, parent_id: int) -> str | None:
+def place_fault(parents: Mapping[int, int | None], menu_id: int | None, parent_id: int) -> Sentence | None:
     """Return why a menu can't be put below ``parent_id``; None if it can.
 
     ``parents`` maps each menu id to its parent, None at the top. ``menu_id`` is the menu that moves with its
@@ -31,11 +33,11 @@ def place_fault(parents: Mapping[int, int | None], menu_id: int | None, parent_i
     at: int | None = parent_id
     while at is not None and above <= MAX_DEPTH:
         if at == menu_id:
-            return "A menu can't be below itself"
+            return sentence("menu_below_itself")
         above += 1
         at = parents.get(at)
     if above + _height(parents, menu_id) > MAX_DEPTH:
-        return f"The tree has at most {MAX_DEPTH} levels"
+        return sentence("menus_too_deep", most=MAX_DEPTH)
     return None
 
 
@@ -119,7 +121,7 @@ Known = Mapping[int, Menu]
 _PAGE: Final = ("path", "component", "hidden", "keep_alive", "redirect", "link", "badge", "meta")
 """The fields of ``MenuValues`` that say what a page is, and how it is shown: no Button has them."""
 
-_NOT_HELD: Final = "The Button has a permission that you do not hold"
+_NOT_HELD: Final = sentence("button_not_held")
 
 
 async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> Menu:
@@ -154,7 +156,7 @@ async def update(
     check_values(MenuValues, changed)
     before = await _for_change(unit, menu_id, match)
     if menu_type not in (None, before.menu_type):
-        raise ValidationFailed(("menuType", "The type of a menu can't be changed"))
+        raise ValidationFailed(("menuType", sentence("menu_type_fixed")))
     values = merged(MenuValues, before, changed)
     _check_type(before.menu_type, values)
     await _require(unit, values.auth_mark)
@@ -205,15 +207,11 @@ def _check_type(menu_type: MenuType, values: MenuValues) -> None:
     faults = []
     if menu_type == "Menu":
         if values.auth_mark is not None:
-            faults.append(("authMark", "Only a Button has a permission code"))
+            faults.append(("authMark", sentence("menu_with_code")))
     else:
         if values.auth_mark is None:
-            faults.append(("authMark", "A Button must have a permission code"))
-        faults += [
-            (camel(name), "A Button can't have a path or other navigation values")
-            for name in _PAGE
-            if getattr(values, name)
-        ]
+            faults.append(("authMark", sentence("button_without_code")))
+        faults += [(camel(name), sentence("button_with_page")) for name in _PAGE if getattr(values, name)]
     if faults:
         raise ValidationFailed(*faults)
 
@@ -239,7 +237,7 @@ async def _check_place(connection: Connection, before: Menu | None, parent_id: i
     if parent_id is None:
         return known
     if parent_id not in known or known[parent_id].menu_type != "Menu":
-        raise ValidationFailed(("parentId", "There is no such Menu"))
+        raise ValidationFailed(("parentId", sentence("no_such_page")))
     parents = {menu.id: menu.parent_id for menu in known.values()}
     if fault := place_fault(parents, None if before is None else before.id, parent_id):
         raise ValidationFailed(("parentId", fault))
@@ -269,4 +267,4 @@ def _in_use(uses: menus.Uses) -> Conflict:
     }
     kinds = {"childCount": "child menus", "roleCount": "roles", "resourceCount": "resources"}
     by = ", ".join(f"{details[count]} {kind}" for count, kind in kinds.items() if details[count])
-    return Conflict(f"The menu is in use: {by}", rule="in_use", **details)
+    return Conflict(sentence("menu_in_use", by=by), rule="in_use", **details)

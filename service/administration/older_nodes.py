@@ -5,6 +5,7 @@ from typing import Final
 
 from service.authz.engine.rules import ASSURANCE, REQUEST, REVIEW
 from service.errors import Conflict
+from service.kernel.core_sentences import sentence
 from service.records.database.transactions import Connection
 from service.records.published import policy_workers
 from service.records.published.policy_workers import LINE_ENDS, WINDOWS, PolicyWorker
@@ -33,6 +34,6 @@ async def require_known(connection: Connection, form: str) -> None:
     for worker in await policy_workers.present(connection):
         if not knows(worker):
             raise Conflict(
-                f"{worker.worker} runs a version {kind}: upgrade all nodes first",
+                sentence("older_nodes", worker=worker.worker, version=kind),
                 rule="older_nodes",
             )

@@ -8,6 +8,7 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import Change
 from service.authz.publishing.live import LivePolicy
 from service.errors import ActOnOneself, PermissionDenied
+from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import Caller
 from service.records import role_rights
 from service.records.database.transactions import Connection, Database
@@ -39,10 +40,10 @@ class OperatorCheck(DelegationCheck):
     A job acts by the operator's settings.
     """
 
-    async def require(self, codes: Iterable[str], why: str, *, until: datetime | None = None) -> None:
+    async def require(self, codes: Iterable[str], why: Sentence, *, until: datetime | None = None) -> None:
         """Return."""
 
-    async def require_any(self, codes: Iterable[str], why: str) -> None:
+    async def require_any(self, codes: Iterable[str], why: Sentence) -> None:
         """Return."""
 
     def require_object(
@@ -50,7 +51,7 @@ class OperatorCheck(DelegationCheck):
         policy: Policy,
         layer: str,
         name: str,
-        why: str,
+        why: Sentence,
         field: str | None = None,
         *,
         denied: type[PermissionDenied | ActOnOneself] = PermissionDenied,

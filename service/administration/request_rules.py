@@ -12,6 +12,7 @@ from service.authz.engine.rules import LOGIN, REQUEST
 from service.errors import NotFound, ValidationFailed
 from service.kernel.assurance import challenge_of, words_of
 from service.kernel.clock import from_seconds
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import audited_fields
 from service.kernel.origin import field_changes
 from service.records import menus, request_rules, roles
@@ -29,7 +30,7 @@ async def read(connection: Connection, role_id: int) -> RequestRule:
     await roles.read(connection, role_id)
     rule = await request_rules.of_role(connection, role_id)
     if rule is None:
-        raise NotFound("The role cannot be requested: it has no request rule")
+        raise NotFound(sentence("role_not_requestable"))
     return rule
 
 
@@ -44,7 +45,7 @@ async def put(unit: UnitOfWork, role_id: int, values: RuleValues, match: Match) 
     role, before = await _for_change(unit, role_id, match)
     await _require_good(unit.connection, role, values)
     await unit.check.require_roles(unit.connection, [role_id], until=FOR_GOOD)
-    await unit.check.require(values.stage_codes, "A stage needs a permission that you do not hold")
+    await unit.check.require(values.stage_codes, sentence("stage_not_held"))
     if shown(before) != shown(values):
         others = before is not None and _approvers(before) != _approvers(values)
         await tell_change(unit, role_id, _CHANGED, lines=True, approvers=others)
@@ -60,8 +61,8 @@ async def delete(unit: UnitOfWork, role_id: int, match: Match) -> None:
     unit.require_publishing()
     role, before = await _for_change(unit, role_id, match)
     if before is None:
-        raise NotFound("The role cannot be requested: it has no request rule")
-    await unit.check.require(before.stage_codes, "A stage needs a permission that you do not hold")
+        raise NotFound(sentence("role_not_requestable"))
+    await unit.check.require(before.stage_codes, sentence("stage_not_held"))
     await tell_change(unit, role_id, _CHANGED, lines=True, approvers=True)
     await request_rules.delete(unit.connection, role_id)
     _changed(unit, role, before, None)
@@ -103,16 +104,16 @@ async def _require_good(connection: Connection, role: Role, values: RuleValues) 
     change_log.check_record(values)
     stored = {button.auth_mark for button in await menus.button_codes(connection)}
     faults = [
-        (f"stages[{place}].code", "No Button has this code")
+        (f"stages[{place}].code", sentence("no_button_with_code"))
         for place, code in enumerate(values.stage_codes)
         if code not in stored
     ]
     if values.requestable_by not in stored | {LOGIN}:
-        faults.append(("requestableBy", f"must be {LOGIN}, or the permission code of a Button"))
+        faults.append(("requestableBy", sentence("requestable_by_unknown", login=LOGIN)))
     if role.max_duration is not None and values.max_duration > role.max_duration:
-        faults.append(("maxDuration", f"The role is assigned for at most {role.max_duration} seconds"))
+        faults.append(("maxDuration", sentence("longer_than_role", most=role.max_duration)))
     if values.emergency and not _is_strong(values):
-        faults.append(("assurance", "Emergency access requires at least two factors"))
+        faults.append(("assurance", sentence("emergency_too_weak")))
     if faults:
         raise ValidationFailed(*faults)
 

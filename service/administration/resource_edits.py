@@ -10,6 +10,7 @@ from service.administration.role_edits import NO_BUTTON
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.kernel.origin import field_changes, values_change
 from service.kernel.services import OWN, PORTCULLIS, Service
 from service.records import bindings, menus, openings, resources, services
@@ -66,7 +67,7 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     before, router = await _for_change(unit, resource_id, "update", match)
     values = _settled(merged(ResourceValues, before, given), before)
     if values.service != before.service:
-        raise Conflict("A resource can't be moved to another service", rule="fixed", field="service")
+        raise Conflict(sentence("resource_fixed_to_service"), rule="fixed", field="service")
     route = _require_path(router, values)
     await resource_reach.require_change(unit.connection, unit.check, before, values)
     moves = _requests(before.method, before.path) != _requests(*route)
@@ -102,9 +103,7 @@ async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
     unit.changes += field_changes(change_log.resource_target(before), fields, {})
 
 
-NO_DEMAND: Final = (
-    "can only be set together with assurance: without assurance, service accounts are not restricted"
-)
+NO_DEMAND: Final = sentence("services_without_assurance")
 
 
 def _settled(values: ResourceValues, before: Resource | None = None) -> ResourceValues:
@@ -126,7 +125,7 @@ async def router_of(connection: Connection, name: str) -> Service:
         return OWN
     service = await services.named(connection, name)
     if service is None:
-        raise ValidationFailed(("service", "There is no such service"))
+        raise ValidationFailed(("service", sentence("no_such_service")))
     return service.router
 
 
@@ -173,7 +172,7 @@ class Buttons:
         """Return their ids; ``ValidationFailed`` for a code without a Button, or if ids and codes differ."""
         if self.codes is None:
             if self.menu_ids is None:
-                raise ValidationFailed(("menuIds", "Send either this field or codes"))
+                raise ValidationFailed(("menuIds", sentence("menus_or_codes")))
             return self.menu_ids
         known = await menus.with_codes(connection, self.codes)
         lacking = (place for place, code in enumerate(self.codes) if code not in known)
@@ -181,9 +180,7 @@ class Buttons:
             raise ValidationFailed(*faults)
         ids = [known[code].id for code in dict.fromkeys(self.codes)]
         if self.menu_ids is not None and set(self.menu_ids) != set(ids):
-            raise ValidationFailed(
-                ("codes", "The codes do not match the Buttons in menuIds: send only one of the two fields")
-            )
+            raise ValidationFailed(("codes", sentence("codes_differ_from_menus")))
         return ids
 
 
@@ -233,7 +230,7 @@ async def bind_resources(
     if differing := {resource.id for resource in before} ^ set(resource_ids):
         for service in sorted(await resources.services_of(unit.connection, differing)):
             unit.check.require_service("bind", service)
-        await unit.check.require([button.auth_mark], "The Button has a permission that you do not hold")
+        await unit.check.require([button.auth_mark], sentence("button_not_held"))
         await resource_reach.require_reach(unit.connection, unit.check, differing)
     await bindings.bind_resources(unit.connection, menu_id, resource_ids)
     saved = await bindings.resources_of(unit.connection, menu_id)

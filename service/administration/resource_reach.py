@@ -17,6 +17,7 @@ from service.authz.engine.rules import ASSURANCE
 from service.authz.lint.coverage import losing
 from service.errors import Conflict
 from service.kernel.assurance import opens_more
+from service.kernel.core_sentences import sentence
 from service.kernel.services import NO_DEMAND, Service
 from service.records import bindings, resources
 from service.records.database.transactions import Connection
@@ -36,7 +37,7 @@ async def require_reach(
     """
     codes = await bindings.codes_of(connection, resource_ids)
     for resource_id, bound in codes.items():
-        why = f"Resource {resource_id} is bound to permissions, and you hold none of them"
+        why = sentence("no_code_of_resource_held", resource=resource_id)
         await check.require_any(bound, why)
     return codes
 
@@ -60,7 +61,7 @@ async def require_free(connection: Connection, router: Service, route: Route, *,
     for other in await resources.of_service(connection, router.name):
         if other.id != but and _requests(router, other.method, other.path) == key:
             raise Conflict(
-                f"{other.object} (resource {other.id}) is the same path for the router of {router.name}",
+                sentence("same_path_for_router", object=other.object, resource=other.id, service=router.name),
                 rule="unique",
                 field="path",
                 resourceId=other.id,
@@ -77,8 +78,14 @@ async def require_apart(connection: Connection, router: Service) -> None:
         other = first.setdefault(_requests(router, resource.method, resource.path), resource)
         if other is not resource:
             raise Conflict(
-                f"{other.object} (resource {other.id}) and {resource.object} (resource {resource.id}) "
-                f"would be the same path for the router of {router.name}",
+                sentence(
+                    "same_paths_for_router",
+                    object=other.object,
+                    resource=other.id,
+                    other=resource.object,
+                    other_resource=resource.id,
+                    service=router.name,
+                ),
                 rule="unique",
                 resourceIds=[other.id, resource.id],
             )
@@ -89,7 +96,7 @@ def _requests(router: Service, method: str, path: str) -> Route:
     return method, comparable(router, shape(path))
 
 
-_WHY = "You do not hold the permissions that the resource is bound to"
+_WHY = sentence("resource_not_held")
 
 
 async def require_new(connection: Connection, check: DelegationCheck, values: ResourceValues) -> None:

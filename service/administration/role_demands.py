@@ -4,12 +4,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from service.errors import ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.records import roles
 from service.records.assignments import Given
 from service.records.database.transactions import Connection
 from service.records.roles import Role
 
-NOT_PLAIN = "The role requires an end or a reason: assign it individually"
+NOT_PLAIN = sentence("role_needs_end_or_reason")
 
 
 def require_demands(role: Role, given: Given, since: datetime, *, window: bool = True) -> None:
@@ -22,9 +23,9 @@ def require_demands(role: Role, given: Given, since: datetime, *, window: bool =
     if window and (longest := role.max_duration) is not None:
         begins = max(since, given.valid_from or since)
         if given.valid_until is None or given.valid_until - begins > timedelta(seconds=longest):
-            faults.append(("until", f"must be at most {longest} seconds after the start of the assignment"))
+            faults.append(("until", sentence("until_too_late", most=longest)))
     if role.reason_required and not (given.reason or "").strip():
-        faults.append(("reason", "The role can only be assigned with a reason"))
+        faults.append(("reason", sentence("role_needs_reason")))
     if faults:
         raise ValidationFailed(*faults)
 

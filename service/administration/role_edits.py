@@ -10,6 +10,7 @@ from service.administration.lasting import FOR_GOOD
 from service.administration.request_rules import tell_change
 from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.kernel.origin import FieldChange, field_changes, values_change
 from service.records import assignments, request_rules, role_rights, roles
 from service.records.database.transactions import Connection
@@ -30,7 +31,7 @@ class Given:
         return self.menu_ids is not None or self.permissions is not None
 
 
-NO_BUTTON: Final = "There is no such Button"
+NO_BUTTON: Final = sentence("no_such_button")
 
 
 async def menus_of(connection: Connection, given: Given, before: Collection[GivenMenu]) -> Sequence[int]:
@@ -50,7 +51,7 @@ async def menus_of(connection: Connection, given: Given, before: Collection[Give
         raise ValidationFailed(
             (
                 "permissions",
-                "The codes do not match the Buttons in menuIds: send only one of the two fields",
+                sentence("codes_differ_from_menus"),
             )
         )
     return given.menu_ids
@@ -117,7 +118,7 @@ async def update(
     check_values(RoleValues, values)
     before, _ = await _for_change(unit, role_id, match)
     if role_code not in (None, before.role_code):
-        raise ValidationFailed(("roleCode", "The code of a role can't be changed"))
+        raise ValidationFailed(("roleCode", sentence("role_code_fixed")))
     if values.get("enabled", before.enabled) != before.enabled:
         if await _has_lines(unit, role_id):
             await tell_change(unit, role_id, _CHANGED, lines=True, approvers=False)
@@ -153,7 +154,7 @@ async def require_unused(connection: Connection, role_id: int) -> None:
     """Check that no user has the role; ``Conflict`` with the names of some who have it else."""
     names, number = await roles.users_of(connection, role_id, NAMED)
     if number:
-        raise Conflict("The role still has users", rule="in_use", users=names, userCount=number)
+        raise Conflict(sentence("role_in_use"), rule="in_use", users=names, userCount=number)
 
 
 async def _has_lines(unit: UnitOfWork, role_id: int) -> bool:

@@ -14,6 +14,7 @@ from service.administration.delegation import DelegationCheck
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.publishing.derive import covered_by
 from service.errors import ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.kernel.origin import OPERATOR, field_changes
 from service.records import request_rules, role_rights
 from service.records.database.transactions import Connection
@@ -70,8 +71,11 @@ async def require_standing(
     """
     grown = await _grown(connection, check, role_id, before)
     if grown is not None and grown.beyond:
-        why = f"{_author(grown.rule)} may not grant {_listed(grown.beyond)}"
-        raise ValidationFailed(("permissions", f"This suspends the request rule of the role: {why}"))
+        more = max(0, len(grown.beyond) - _NAMED)
+        stated = sentence(
+            "request_rule_suspended", author=_author(grown.rule), codes=grown.beyond[:_NAMED], more=more
+        )
+        raise ValidationFailed(("permissions", stated))
 
 
 async def _grown(

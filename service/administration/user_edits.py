@@ -17,6 +17,7 @@ from service.administration.role_demands import require_plain
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import ValidationFailed
 from service.kernel.account_acts import Act
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import spelt
 from service.kernel.identity import Kind, Target
 from service.kernel.notify import Notices, acted_by
@@ -39,9 +40,9 @@ AddressChanged = Callable[[Connection, User | None, User, int | None], Awaitable
 def require_kind(kind: Kind, values: AccountValues) -> None:
     """Raise ValidationFailed if ``values`` are not for an account of that kind."""
     if kind != values.get("kind", kind):
-        raise ValidationFailed(("kind", "can't be changed"))
+        raise ValidationFailed(("kind", sentence("unchangeable")))
     if kind != "service" and values.get("service") is not None:
-        raise ValidationFailed(("service", "can only be set for service accounts"))
+        raise ValidationFailed(("service", sentence("only_for_services")))
 
 
 _ACTS: Final[Mapping[str, Act]] = {
@@ -193,7 +194,7 @@ async def _require_assignable(
     """Check that the roles exist, and that those not in ``had`` may be assigned without further data."""
     unknown = await accounts.unknown_roles(connection, role_ids)
     faults = [
-        (f"roleIds[{place}]", "There is no such role")
+        (f"roleIds[{place}]", sentence("no_such_role"))
         for place, role_id in enumerate(role_ids)
         if role_id in unknown
     ]

@@ -12,6 +12,7 @@ from service.app.parts import only
 from service.app.routes import add_routes
 from service.authn.step_up_methods import StepUpMethods
 from service.authz.publishing.shipped import Shipped, read_shipped
+from service.kernel.core_sentences import sentence
 from service.kernel.feature import off_by
 from service.kernel.operator_error import OperatorError
 from service.kernel.worker_slot import Slot
@@ -39,7 +40,7 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
     routes.check((*shipped.endpoints, *shipped.assurance), shipped.opened_by)
     app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
-    stop = partial(container.node.readiness.withdraw, "The service is stopping")
+    stop = partial(container.node.readiness.withdraw, sentence("service_stopping"))
     return RequestMiddleware(
         app,
         address_of,

@@ -15,6 +15,7 @@ from hashlib import sha256
 from service.authn.signing_keys import derived_keys
 from service.errors import CsrfFailed
 from service.kernel.base64url import encoded
+from service.kernel.core_sentences import sentence
 from service.settings import Auth
 
 _FORM = re.compile(r"([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})")
@@ -63,6 +64,6 @@ def check_source(*, fetch_site: str | None, origin: str | None, host: str) -> No
     """
     if fetch_site is not None:
         if fetch_site not in ("same-origin", "none"):
-            raise CsrfFailed("The request comes from another site")
+            raise CsrfFailed(sentence("from_another_site"))
     elif origin is not None and origin.partition("://")[2].lower() != host.lower():
-        raise CsrfFailed("The request comes from another site")
+        raise CsrfFailed(sentence("from_another_site"))

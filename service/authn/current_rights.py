@@ -25,6 +25,7 @@ from service.errors import Unavailable
 from service.kernel.assurance import NAMED
 from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller
 from service.keyspace import BANNED, Answer, SessionStore
 from service.records import role_rights
@@ -148,7 +149,7 @@ class CurrentRights:
                 for who, future in batch.items():
                     future.set_result(callers.get(who))
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - nobody may be left waiting
-            refusal = error if isinstance(error, Exception) else Unavailable("The worker is about to end")
+            refusal = error if isinstance(error, Exception) else Unavailable(sentence("worker_ending"))
             for future in (*batch.values(), *self._waiting.values()):
                 if not future.done():
                     future.set_exception(refusal)

@@ -14,6 +14,7 @@ from service.authn.second_factors import SecondFactors
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.errors import AccountDisabled, LoginFailed, Refusal, Unavailable, ValidationFailed
 from service.kernel.assurance import Authentication
+from service.kernel.core_sentences import sentence
 from service.kernel.device import device_from, is_device
 from service.kernel.user_agents import describe
 from service.keyspace import SessionFacts, SessionStore
@@ -46,7 +47,7 @@ class Origin:
         """Return an origin; without ``device`` it follows from the User-Agent. ``ValidationFailed``."""
         device = device_from(user_agent) if device is None else device
         if not is_device(device):
-            raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
+            raise ValidationFailed(("device", sentence("not_a_device", pattern="[a-z0-9][a-z0-9_-]{0,31}")))
         return cls(device, address, user_agent)
 
 
@@ -87,7 +88,7 @@ class SessionOpening:
                 await self._require_sign_in(proof, entrant, origin.device)
                 return pair
             await asyncio.sleep(PAUSE)
-        raise Unavailable("Another change of this user is in progress")
+        raise Unavailable(sentence("user_being_changed"))
 
     async def take_back(self, pair: TokenPair) -> None:
         """End the session of tokens that were not handed out, not its successor. Raises ``Unavailable``."""

@@ -9,6 +9,7 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller, Target
 from service.kernel.notify import Notices, acted_by
 from service.keyspace import SessionStore
@@ -76,7 +77,7 @@ class PasswordChange:
 
     def _require_another(self, known: Credentials, current: str, new: str) -> None:
         if self.initial.is_initial(known) and new == current:
-            raise ValidationFailed(("newPassword", "must differ from the current password"))
+            raise ValidationFailed(("newPassword", sentence("password_unchanged")))
 
     async def _proved(
         self, caller: Caller, current: str, *, address: str, user_agent: str
@@ -90,7 +91,7 @@ class PasswordChange:
         if known is None:
             raise Conflict(NO_PASSWORD, rule="kind_of_account")
         if not await self.passwords.verify(known.password_hash, current):
-            raise ValidationFailed(("currentPassword", "is not the current password"))
+            raise ValidationFailed(("currentPassword", sentence("password_wrong")))
         await attempt.succeeded()
         return known, owner
 
@@ -130,7 +131,7 @@ class PasswordChange:
             known = await accounts.credentials_of(connection, target.user_id)
             owner = await accounts.values(connection, target.user_id)
         if owner is None:
-            raise NotFound("There is no such user")
+            raise NotFound(sentence("no_such_user"))
         if known is None:
             raise Conflict(NO_PASSWORD, rule="kind_of_account")
         return known, owner
@@ -158,7 +159,7 @@ class PasswordChange:
                 connection, target.user_id, password_hash, expected_hash=known.password_hash, initial=initial
             )
             if not saved:
-                raise Conflict("The password was changed in the meantime", rule="changed_meanwhile")
+                raise Conflict(sentence("password_changed_meanwhile"), rule="changed_meanwhile")
             await self.notices.notify(connection, target.user_id, "password_changed", acted_by(target))
             await self.store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
         await self.revocations.end_sessions(target, keep=device, opened_by=opened_by)

@@ -18,6 +18,8 @@ from itertools import accumulate
 from typing import Final
 
 from service.errors import InitialPasswordExpired, ValidationFailed
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import password_context
 from service.records.accounts import GIVEN, LEAKED, Credentials, Entitled, Initial
 from service.records.user_list import UserValues
@@ -116,16 +118,14 @@ class InitialPasswords:
         return LEAKED if is_leaked(password) else None
 
 
-NO_PASSWORD: Final = "A service account has no password"  # noqa: S105 - a sentence, no password
+NO_PASSWORD: Final = sentence("no_password")
 GUESSES: Final = 10**8
 """The estimated guesses that a password must withstand: as many as for eight random characters."""
 JUDGED: Final = 32
 """Characters of a password that are judged: the estimate's time grows faster than their number."""
 
 _SERVICE_NAME: Final = "portcullis"
-_MADE_OF_NAMES: Final = (
-    "must not consist of your name, address or phone number, or words of this service or your organization"
-)
+_MADE_OF_NAMES: Final = sentence("password_made_of_names")
 _SIGNS: Final = 4
 """Distinct characters that may stand for letters: every reading is tried, and ten take seconds."""
 _STANDS_FOR_LETTER: Final = frozenset("@({[<!|$+%")
@@ -155,7 +155,7 @@ class PasswordRules:
         if complaint := self.complaint(password, owner, has_factor=has_factor):
             raise ValidationFailed((field, complaint))
 
-    def complaint(self, password: str, owner: UserValues, *, has_factor: bool = False) -> str | None:
+    def complaint(self, password: str, owner: UserValues, *, has_factor: bool = False) -> Sentence | None:
         """Return why ``password`` is refused, without repeating it; None if it is allowed.
 
         The rules are the same for every setter and place. The declarations of the values of ``owner``
@@ -163,9 +163,10 @@ class PasswordRules:
         """
         least = self._least_with_factor if has_factor else self._least
         if not least <= len(password) <= self._most:
-            return f"must have {least} to {self._most} characters"
+            code = "too_short" if len(password) < least else "wrong_length"
+            return sentence(code, least=least, most=self._most)
         if any("\ud800" <= letter <= "\udfff" for letter in password):
-            return "must be text"
+            return sentence("password_not_text")
         names = list(
             dict.fromkeys([_SERVICE_NAME, *_words((*self._own_words, *password_context(UserValues, owner)))])
         )
@@ -174,8 +175,8 @@ class PasswordRules:
             if _guesses(_readable(text), names) < GUESSES:
                 if any(name in text.lower() for name in names):
                     return _MADE_OF_NAMES
-                return "is too easy to guess"
-        return "appears in a list of leaked passwords" if is_leaked(password) else None
+                return sentence("password_too_easy")
+        return sentence("password_leaked") if is_leaked(password) else None
 
     def generate(self, owner: UserValues) -> str:
         """Return a random password that fulfils these rules."""

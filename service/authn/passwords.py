@@ -18,6 +18,7 @@ from argon2.low_level import ARGON2_VERSION
 
 from service.errors import Overloaded
 from service.kernel.clock import AtMostEvery
+from service.kernel.core_sentences import sentence
 from service.kernel.origin import Span
 from service.kernel.tracing import traced
 from service.settings import Password
@@ -134,7 +135,7 @@ class Passwords:
             self._refused += 1
             if self._telling.due():
                 _log.warning("logins are refused: too many wait for their hash", refused=self._refused)
-            raise Overloaded("Too many logins are waiting. Try again")
+            raise Overloaded(sentence("too_many_logins"))
         future = self._pool.submit(work)
         # Counted until the work is done or dropped, even if the request stops waiting.
         future.add_done_callback(self._done)

@@ -27,6 +27,7 @@ from service.errors import (
     Unavailable,
 )
 from service.kernel.assurance import Acr
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller
 from service.kernel.notify import Notices
 from service.keyspace import Rotation, Seen, SessionStore, StepUp, Unconfirmed
@@ -162,7 +163,7 @@ class Refresh:
                 return await self._pair(account, rotation)
             seen = None
             await asyncio.sleep(PAUSE)
-        raise Unavailable("Another change of this user is in progress")
+        raise Unavailable(sentence("user_being_changed"))
 
     async def hand_out(self, pair: TokenPair, is_gone: Callable[[], Awaitable[bool]] | None = None) -> None:
         """Confirm to the store that ``pair`` is handed out; call it right before sending the answer.
@@ -195,11 +196,11 @@ class Refresh:
                 await self._done_unconfirmed(account, unconfirmed.answer)
                 raise
             if rotation.outcome == "late":
-                raise Unavailable("The session store is unavailable")
+                raise Unavailable(sentence("session_store_unavailable"))
             if rotation.outcome != "pending":
                 return rotation
             if time.monotonic() + pause > until:
-                raise Unavailable("Another request is refreshing this token. Try again")
+                raise Unavailable(sentence("token_being_refreshed"))
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

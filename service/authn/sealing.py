@@ -13,12 +13,13 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from service.errors import Conflict, Unavailable
+from service.kernel.core_sentences import sentence
 from service.settings import Auth
 
 ID_BYTES: Final = 8
 _NONCE_BYTES: Final = 12
 _KEY_BYTES: Final = 32
-_NO_KEY: Final = "Authenticator apps need an encryption key: the operator must set auth.factor_key"
+_NO_KEY: Final = sentence("factor_key_missing")
 
 
 class FactorKeys:
@@ -63,7 +64,7 @@ class FactorKeys:
         try:
             return self._keys[key_id].decrypt(nonce, sealed[ID_BYTES + _NONCE_BYTES :], about.encode())
         except (KeyError, InvalidTag, ValueError):
-            raise Unavailable("The secret of the second factor can't be read: see auth.factor_key") from None
+            raise Unavailable(sentence("factor_unreadable")) from None
 
 
 def _derived(text: str, purpose: bytes, length: int) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 from service.authn.proving import Proof, ProviderOrigin
 from service.errors import LoginFailed, SecondFactorRequired, Unavailable
 from service.kernel.assurance import STRENGTHS, Acr
+from service.kernel.core_sentences import sentence
 from service.kernel.feature import provided
 from service.kernel.notify import Notices
 from service.keyspace import SessionStore
@@ -112,11 +113,11 @@ class NoSecondFactors:
         origin: ProviderOrigin,  # noqa: ARG002
     ) -> SecondFactorRequired:
         """See ``SecondFactors``."""
-        raise Unavailable("This node can't check second factors")
+        raise Unavailable(sentence("factors_unavailable"))
 
     async def reset_options(self, user_id: int) -> dict[str, Any]:  # noqa: ARG002
         """See ``SecondFactors``."""
-        raise Unavailable("This node can't check second factors")
+        raise Unavailable(sentence("factors_unavailable"))
 
     async def prove_reset(self, user_id: int, answer: Answer) -> None:  # noqa: ARG002
         """See ``SecondFactors``."""

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.clock import from_seconds
+from service.kernel.core_sentences import sentence
 from service.kernel.device import is_device
 from service.kernel.identity import Caller, Target
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
@@ -119,7 +120,7 @@ class Sessions:
                 device=device,
             )
         except ValueError:
-            raise ValidationFailed(("cursor", "was not created by this service")) from None
+            raise ValidationFailed(("cursor", sentence("cursor_of_another_service"))) from None
         return OnlineUsers(tuple(map(_online, listed.rows)), listed.total, listed.next_cursor)
 
     async def kick(self, target: Target) -> int:
@@ -128,7 +129,7 @@ class Sessions:
         by_device = await self.store.sessions(login_id)
         ended = await self.store.close_sessions(login_id)
         if not ended:
-            raise NotFound("The user has no session")
+            raise NotFound(sentence("no_session_of_user"))
         user_name = next((session.user_name for session in by_device.values()), None)
         self.log.by_other("kick", target.user_id, user_name)
         _security("all sessions of a user were ended", login_id, ended=ended)
@@ -148,14 +149,14 @@ class Sessions:
 
     async def _end(self, login_id: str, device: str) -> None:
         if not is_device(device):
-            raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
+            raise ValidationFailed(("device", sentence("not_a_device", pattern="[a-z0-9][a-z0-9_-]{0,31}")))
         if not await self.store.close_session(login_id, device):
-            raise NotFound("There is no such session")
+            raise NotFound(sentence("no_such_session"))
 
 
 def _require_session(caller: Caller) -> None:
     if caller.key_id is not None:
-        raise Conflict("An API key has no session: delete the key", rule="kind_of_account")
+        raise Conflict(sentence("key_without_session"), rule="kind_of_account")
 
 
 def _security(event: str, login_id: str, **facts: object) -> None:

@@ -12,6 +12,7 @@ from service.authn.tokens import Tokens
 from service.errors import Unavailable
 from service.kernel.assurance import Authentication
 from service.kernel.clock import from_seconds
+from service.kernel.core_sentences import sentence
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import Lease
 from service.records import accounts
@@ -88,7 +89,7 @@ class TokenIssuer:
             if user is None or user.changes_at is None or life_left(user.changes_at, now) >= LEAST + _SPARE:
                 return user
             await asyncio.sleep(max(0.0, user.changes_at.timestamp() - self.tokens.now()))
-        raise Unavailable("The roles of the user are being changed. Try again")
+        raise Unavailable(sentence("roles_being_changed"))
 
     def account(self, user: Entitled | Entrant) -> Account:
         """Return the user with the stored rights.
@@ -163,5 +164,5 @@ class TokenIssuer:
             return account
         user = await self.entitled(account.user_id)
         if user is None:
-            raise Unavailable("Another change of this user is in progress")
+            raise Unavailable(sentence("user_being_changed"))
         return self.account(user)

@@ -24,6 +24,7 @@ from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey
 from service.errors import RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.base64url import decoded, encoded
+from service.kernel.core_sentences import sentence
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
 from service.kernel.strict_json import strict_object
 
@@ -126,7 +127,7 @@ class TokenVerifier:
 
     def _restore_epoch(self) -> str:
         if (name := self.restore_epoch.name) is None:
-            raise Unavailable("The database has not been read yet")
+            raise Unavailable(sentence("database_unread"))
         return name
 
     def _verify(self, token: str, *kinds: type[_Claims]) -> Verified[_Claims]:

@@ -15,6 +15,7 @@ from service.authn.token_verifying import MAX_LENGTH, Accepted, Claims, TokenVer
 from service.errors import Conflict
 from service.kernel.assurance import Authentication
 from service.kernel.base64url import encoded
+from service.kernel.core_sentences import sentence
 from service.kernel.permission_map import PermissionMap
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.settings import Auth
@@ -169,5 +170,5 @@ class Tokens(TokenVerifier):
     def _sign(self, claims: Claims) -> str:
         token = self.signed("JWT", claims)
         if len(token) > self._longest:  # better no session than a token that is never accepted
-            raise Conflict("The roles of the user do not fit into a token", rule="limit")
+            raise Conflict(sentence("roles_too_large_for_token"), rule="limit")
         return token

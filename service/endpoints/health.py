@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, UnsetType
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.kernel.metrics import Health, State
 from service.web.messages.address import peer_of
 from service.web.messages.context import RequestContext
@@ -65,7 +66,7 @@ class Ready(Responders, at="/health/ready"):
         states = {name: health.state for name, health in healths.items()}
         details = await self._details(context, healths) if self._token.is_held(context) else UNSET
         if missing := self._checks.missing(healths):
-            refusal = Unavailable(f"Not ready: {', '.join(missing)}")
+            refusal = Unavailable(sentence("not_ready", parts=missing))
             refusal.extra["parts"] = states
             if details is not UNSET:
                 refusal.extra["details"] = details

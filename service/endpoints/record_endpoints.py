@@ -14,6 +14,7 @@ from service.administration.unit_of_work import Saved, unconditionally
 from service.authz.engine.rules import SERVICE
 from service.authz.publishing.live import LivePolicy
 from service.errors import Conflict, NotFound, PermissionDenied, PreconditionFailed, Refusal
+from service.kernel.core_sentences import sentence
 from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import DeclaredKind
@@ -258,4 +259,4 @@ def require_shown(context: RequestContext, live: LivePolicy, service: str) -> No
     context.policy = context.policy or live.current
     decision = context.decide(SERVICE, f"{service} list")
     if not decision.allowed:
-        raise PermissionDenied(f"You are not allowed to see the resources of {service}", decision)
+        raise PermissionDenied(sentence("resources_hidden", service=service), decision)

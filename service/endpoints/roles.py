@@ -11,6 +11,7 @@ from service.administration.role_edits import Given
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, MOST_LINKED
+from service.kernel.core_sentences import sentence
 from service.records import roles
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import needs
@@ -203,7 +204,7 @@ class RolePermissions(RecordEndpoint[Changes], at="/api/role/{id}/permissions"):
 
         given = Given(**body.given())
         if not given:
-            raise ValidationFailed(("menuIds", "Give this field or permissions"))
+            raise ValidationFailed(("menuIds", sentence("menus_or_permissions")))
         saved = await self.changes.make(
             context.write, "", lambda unit: role_edits.set_menus(unit, id, given, match)
         )

@@ -25,6 +25,7 @@ from service.errors import (
     TokenInvalid,
     Unauthenticated,
 )
+from service.kernel.core_sentences import sentence
 from service.kernel.device import DEVICE
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import whole
@@ -186,7 +187,7 @@ class RefreshInCookieMode(Responders, at="/api/auth/refresh"):
         self._cookies.check_source(context.request)
         kept = self._cookies.refresh_token(context.request)
         if sent is not None and kept is not None:
-            raise BadRequest("The request carries two tokens")
+            raise BadRequest(sentence("two_tokens"))
         if sent is not None:
             return self._refresh.verify(sent)
         if kept is None:

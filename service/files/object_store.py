@@ -23,6 +23,7 @@ import structlog
 
 from service.errors import NotFound, Unavailable
 from service.files.connections import Opener, Store, is_of_store, make_directory, opener
+from service.kernel.core_sentences import sentence
 from service.kernel.metrics import Durations, Health, State
 from service.kernel.tracing import traced
 from service.settings import Objstore
@@ -166,7 +167,7 @@ class ObjectStore:
                 if _NO_BUCKET in str(error):
                     raise
                 _log.error("object of a file is missing", key=key)
-                raise NotFound("The content of this file is missing") from None
+                raise NotFound(sentence("content_missing")) from None
             left = stop - start
             async for chunk in response.stream(min_chunk_size=_CHUNK):
                 piece = bytes(chunk) if skip == 0 else bytes(chunk)[skip:]
@@ -249,12 +250,12 @@ class ObjectStore:
 def _unavailable(call: str, error: Exception) -> Unavailable:
     code = _CODE.search(str(error))
     _log.warning("object store fails", action=call, reason=code[1] if code else type(error).__name__)
-    return Unavailable("The object store is unavailable")
+    return Unavailable(sentence("object_store_unavailable"))
 
 
 def _damaged(key: str) -> Unavailable:
     _log.error("object differs from its record", key=key)
-    return Unavailable("The content of this file is damaged")
+    return Unavailable(sentence("content_damaged"))
 
 
 def _look_into(directory: Path) -> None:
@@ -320,7 +321,7 @@ class FilesCheck:
     async def _try_writing(self, directory: Path) -> State:
         """Write in a thread; never start a second one while the first one hangs."""
         if self._writing is not None and not self._writing.done():
-            raise Unavailable("The directory of files does not answer")
+            raise Unavailable(sentence("files_unavailable"))
         self._writing = asyncio.get_running_loop().run_in_executor(None, _write, directory)
         return await asyncio.shield(self._writing)
 

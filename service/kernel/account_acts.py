@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias, get_args
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.feature import declared
 from service.kernel.persons import ControlAct
 
@@ -61,8 +63,8 @@ Where: TypeAlias = Literal["any-service", "same-service", "other-service"]
 service; or another service.
 """
 
-_BY_PEOPLE: Final = {act: text for feature in declared() for act, text in feature.by_people.items()}
-"""Acts of features, on or off, that are reserved to people, with the sentence that refuses an API key."""
+_BY_PEOPLE: Final = {act: feature for feature in declared() for act in feature.by_people}
+"""Acts of features, on or off, that are reserved to people, with the feature that refuses an API key."""
 
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
@@ -139,24 +141,21 @@ def where(bound_to: str | None, service: str) -> Where:
 
 
 _REFUSED: Final = {
-    "set-roles self": "You can't change your own roles",
-    "set-service self": "You can't change the service that your own account is bound to",
-    "disable self": "You can't disable your own account",
-    "delete self": "You can't delete your own account",
-    "ban self": "You can't ban yourself",
-    "reset-factors self": "Change your own second factors in your profile",
-    "invite self": "You have a password already",
-    "verify-address self": "Confirm your own address by the link that is mailed to it",
-    "confirm-owner self": "Somebody else confirms who the owner of your account is",
-    "start-reset self": "Ask for a link on the page to log in",
-    "set-password self": "Change your own password in your profile, with the current one",
-    "create other-service": (
-        "An account that is bound to a service creates service accounts of the same service only"
-    ),
-    "create-key by-key": "An API key can't make API keys",
-    FOLLOW_BY_PERSON: "Only service accounts follow the policy: use an API key",
-    **{f"{act} by-key": text for act, text in _BY_PEOPLE.items()},
-    BY_PERSON: "The proxy has the token of a person, and needs the key of a service account",
+    "set-roles self": sentence("roles_of_oneself"),
+    "set-service self": sentence("service_of_oneself"),
+    "disable self": sentence("disable_oneself"),
+    "delete self": sentence("delete_oneself"),
+    "ban self": sentence("ban_oneself"),
+    "reset-factors self": sentence("reset_own_factors"),
+    "invite self": sentence("invite_oneself"),
+    "verify-address self": sentence("verify_own_address"),
+    "confirm-owner self": sentence("confirm_own_account"),
+    "start-reset self": sentence("reset_own_password"),
+    "set-password self": sentence("set_own_password"),
+    "create other-service": sentence("create_for_other_service"),
+    "create-key by-key": sentence("key_by_key"),
+    FOLLOW_BY_PERSON: sentence("follow_by_person"),
+    BY_PERSON: sentence("proxy_by_person"),
 }
 
 
@@ -174,6 +173,10 @@ CLOSED_TO_ALL: Final = frozenset(
 """Objects closed to every caller: no permission opens them."""
 
 
-def refusal_of(name: str) -> str:
+def refusal_of(name: str) -> Sentence:
     """Return the sentence that refuses a caller an object of the layer."""
-    return _REFUSED.get(name) or f"Your account may not do this: {name}"
+    act, _, proof = name.rpartition(" ")
+    if proof == "by-key" and (feature := _BY_PEOPLE.get(act)) is not None:
+        stated: Sentence = feature.part(feature.sentences)(feature.by_people[act])
+        return stated
+    return _REFUSED.get(name) or sentence("account_act_refused", act=name)

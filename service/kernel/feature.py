@@ -61,10 +61,11 @@ class Feature:
     left out while it is off. ``settings`` are those of this feature alone, such as ``export.destinations``;
     setting one is refused while the feature is off. ``tags`` describe the nouns of its operations. ``pages``
     go into the catalogue of permissions. ``by_people`` are acts that the layer ``account`` closes to API
-    keys, each with its refusal. ``account_objects`` are further objects of that layer. ``enumerations`` name
-    types of the API's document, by their values with spaces between.
+    keys, each with the code of its refusal. ``account_objects`` are further objects of that layer.
+    ``enumerations`` name types of the API's document, by their values with spaces between.
 
-    The others are texts ``module:name``, empty without such a part. ``tables`` is a module that declares
+    The others are texts ``module:name``, empty without such a part. ``sentences`` are those of its refusals
+    and faults (``service.kernel.coded_sentences``). ``tables`` is a module that declares
     tables. ``dialect`` is a ``Dialect``. ``routes`` is called with the routes and the container. ``parts`` is
     called with the container, and returns None or a ``Part`` that lives as long as the worker. ``jobs``
     returns its jobs for the settings. ``checks`` are those of ``doctor``. ``rows`` counts the rows that need
@@ -84,6 +85,7 @@ class Feature:
     account_objects: tuple[str, ...] = ()
     enumerations: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[FeatureCommands, ...] = ()
+    sentences: str = ""
     tables: str = ""
     dialect: str = ""
     parts: str = ""

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from service.kernel.coded_sentences import Sentence
+
 
 def camel(name: str) -> str:
     """Return the JSON name of a Python ``name``: ``roleName`` for ``role_name``."""
@@ -23,7 +25,7 @@ def camel(name: str) -> str:
     return first + "".join(other.title() for other in others)
 
 
-Rule = Callable[[Any], str | None]
+Rule = Callable[[Any], Sentence | None]
 """Returns why a field can't have a value, which is never None, as half a sentence; None if it can."""
 
 K = TypeVar("K", bound=type)
@@ -95,7 +97,7 @@ def fields_of(kind: type) -> Mapping[str, Field]:
     return _DECLARED[kind]
 
 
-def field_faults(kind: type, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def field_faults(kind: type, values: Mapping[str, Any]) -> Iterator[tuple[str, Sentence]]:
     """Yield the JSON name of each field of ``values`` that its rule refuses, and the reason.
 
     ``values`` are some fields of ``kind``; None is no value. Raises TypeError for a name that ``kind`` does

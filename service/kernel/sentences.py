@@ -1,26 +1,56 @@
 """Describe the values of a type as half a sentence ("must be a list of at most 100 items")."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from msgspec import Meta, Struct, UnsetType
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 
-def expected(kind: Any, value: Any = "") -> str:
+
+def expected(kind: Any, value: Any = "") -> Sentence:
     """Describe the values of ``kind``; its alternatives are named together, with their bounds.
 
-    ``value`` is the faulty value: the sentences of rules are for texts only.
+    ``value`` is the faulty value: the sentences of rules are for texts only, and a value of the right type
+    has another code than one of a wrong type.
     """
     says = (meta.extra["says"] for meta in metas_of(kind) if meta.extra and "says" in meta.extra)
-    if isinstance(value, str) and (rule := next(says, "")):
-        return str(rule)
+    if isinstance(value, str) and (rule := next(says, None)) is not None:
+        stated: Sentence = rule
+        return stated
     alternatives = list(_alternatives(kind))
     choices = [str(choice) for plain, _ in alternatives for choice in _choices(plain)]
-    nouns = [f"one of: {', '.join(choices)}" if len(choices) > 1 else choices[0]] if choices else []
-    nouns += [noun for noun in dict.fromkeys(_noun(*each) for each in alternatives) if noun]
-    return f"must be {' or '.join(nouns)}" if nouns else "is not one of the values allowed"
+    described: dict[Sentence, None] = {}
+    about: Sentence | None
+    if len(choices) > 1:
+        described[sentence("must_be_one_of", choices=choices, or_null="no")] = None
+    elif choices:
+        described[sentence("must_be", choice=choices[0], or_null="no")] = None
+    for plain, metas in alternatives:
+        if not _choices(plain) and (about := _described(plain, metas, value)) is not None:
+            described[about] = None
+    return _joined(list(described), null=any(plain is NoneType for plain, _ in alternatives))
+
+
+def _joined(alternatives: Sequence[Sentence], *, null: bool) -> Sentence:
+    """Return the sentence of any one of ``alternatives``, or of null."""
+    if len(alternatives) == 1:
+        (alternative,) = alternatives
+        return with_null(alternative) if null else alternative
+    if not alternatives and not null:
+        return sentence("not_allowed")
+    nouns = [alternative.removeprefix("must be ") for alternative in alternatives] + ["null"] * null
+    return sentence("wrong_type", expected=" or ".join(nouns), or_null="no")
+
+
+def with_null(stated: Sentence, *, null: bool = True) -> Sentence:
+    """Return a sentence about the values of a type with null, or without it: parameters are never null."""
+    if "or_null" not in stated.params:
+        return stated
+    return sentence(stated.code, **{**stated.params, "or_null": "yes" if null else "no"})
 
 
 def kinds_of(kind: Any) -> Iterator[Any]:
@@ -55,55 +85,81 @@ def _choices(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
-def _noun(kind: Any, metas: Iterable[Meta]) -> str:
+def _described(kind: Any, metas: Iterable[Meta], value: Any) -> Sentence | None:
+    """Return the sentence of one alternative; None for null, and for a type without values of its own."""
     plain = get_origin(kind) or kind
-    bounds = {name: value for meta in metas for name in _BOUNDS if (value := getattr(meta, name)) is not None}
     if isinstance(plain, type) and issubclass(plain, Struct):
         plain = dict
-    match _NOUNS.get(plain):
-        case None:
-            return "" if plain in (UnsetType, Literal) else "of another form"
-        case noun, "character" as unit:
-            return f"{noun}{_length(bounds, unit)}{_form(bounds)}"
-        case noun, str() as unit:
-            return f"{noun}{_length(bounds, unit)}"
-        case noun, _:
-            return f"{noun}{_range(bounds)}"
+    if plain in (NoneType, UnsetType):
+        return None
+    bounds = {name: bound for meta in metas for name in _BOUNDS if (bound := getattr(meta, name)) is not None}
+    params: dict[str, Any] = {"or_null": "no"}
+    if plain in (int, float):
+        params |= _range(bounds)
+    elif plain in _SIZED:
+        params |= _length(bounds)
+    if plain is str:
+        params |= _form(bounds)
+    return sentence(_code(plain, value, bounds), **params)
 
 
 _BOUNDS: Final = ("ge", "gt", "le", "lt", "min_length", "max_length", "pattern", "examples")
-_NOUNS: Final[dict[Any, tuple[str, str | None]]] = {
-    str: ("a text", "character"),
-    bool: ("true or false", None),
-    int: ("a whole number", None),
-    float: ("a number", None),
-    dict: ("an object", "member"),
-    datetime: ("a time such as 2026-11-21T02:33:53Z", None),
-    NoneType: ("null", None),
-    **dict.fromkeys((list, tuple, set, frozenset), ("a list", "item")),
+_LISTS: Final = (list, tuple, set, frozenset)
+_SIZED: Final = (str, dict, *_LISTS)
+_CODES: Final[dict[Any, str]] = {
+    str: "must_be_text",
+    bool: "must_be_boolean",
+    int: "must_be_integer",
+    float: "must_be_number",
+    dict: "must_be_object",
+    datetime: "must_be_time",
+    **dict.fromkeys(_LISTS, "must_be_list"),
 }
 
 
-def _form(bounds: dict[str, Any]) -> str:
+def _code(plain: Any, value: Any, bounds: dict[str, Any]) -> str:
+    """Return the code of the sentence about ``value``: that of a bound if its type is right."""
+    if plain is int and isinstance(value, int) and not isinstance(value, bool):
+        return "integer_out_of_range"
+    if (plain is str and isinstance(value, str)) or (plain in _LISTS and isinstance(value, list)):
+        noun = "text" if plain is str else "list"
+        if len(value) < bounds.get("min_length", 0):
+            return f"{noun}_too_short"
+        if len(value) > bounds.get("max_length", len(value)):
+            return f"{noun}_too_long"
+        return "text_of_other_form" if "pattern" in bounds else _CODES[plain]
+    return _CODES.get(plain, "must_be_of_other_form")
+
+
+def _form(bounds: dict[str, Any]) -> dict[str, Any]:
     if "pattern" not in bounds:
-        return ""
-    return f" such as {bounds['examples'][0]}" if bounds.get("examples") else " of the required form"
+        return {"form": "none"}
+    if not bounds.get("examples"):
+        return {"form": "other"}
+    return {"form": "example", "example": bounds["examples"][0]}
 
 
-def _length(bounds: dict[str, Any], noun: str) -> str:
+def _length(bounds: dict[str, Any]) -> dict[str, Any]:
     least, most = bounds.get("min_length", 0), bounds.get("max_length")
     if most is None:
-        return f" of at least {_counted(least, noun)}" if least else ""
-    return f" of {least} to {_counted(most, noun)}" if least else f" of at most {_counted(most, noun)}"
+        return {"length": "least", "least": least} if least else {"length": "none"}
+    return {"length": "between", "least": least, "most": most} if least else {"length": "most", "most": most}
 
 
-def _range(bounds: dict[str, Any]) -> str:
-    least, most = bounds.get("ge"), bounds.get("le")
-    if least is not None and most is not None:
-        return f" from {least} to {most}"
-    words = (("ge", "of at least"), ("gt", "greater than"), ("le", "of at most"), ("lt", "below"))
-    return "".join(f" {word} {bounds[name]}" for name, word in words if name in bounds)
+_RANGES: Final = {
+    frozenset({"ge"}): "least",
+    frozenset({"gt"}): "above",
+    frozenset({"le"}): "most",
+    frozenset({"lt"}): "below",
+    frozenset({"ge", "lt"}): "least_below",
+    frozenset({"gt", "lt"}): "above_below",
+    frozenset({"gt", "le"}): "above_most",
+}
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _range(bounds: dict[str, Any]) -> dict[str, Any]:
+    least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
+    named = {"least": least, "most": most}
+    kind = _RANGES.get(frozenset({"ge", "gt", "le", "lt"} & bounds.keys()), "between")
+    given = {name: bound for name, bound in named.items() if bound is not None}
+    return {"range": kind if given else "none"} | given

@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 import yaml
 
+from service.kernel.coded_sentences import Sentence
 from service.kernel.operator_error import FaultsError
 from service.kernel.type_faults import type_faults
 
@@ -102,7 +103,7 @@ def document_of(path: Path, raw: bytes, type_: type[T], bounds: Bounds = OWN) ->
     try:
         return Document(path, msgspec.convert(content, type_), lines, hashlib.sha256(raw).hexdigest())
     except msgspec.ValidationError as error:
-        faults = type_faults(content, type_) or [((), str(error))]
+        faults = type_faults(content, type_) or [((), Sentence(str(error)))]
         named = (f"{path}:{_line(lines, keys)}: {_named(keys)}{reason}" for keys, reason in faults)
         raise YamlError(*named) from error
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Final, Self
 from unicodedata import category, name, normalize
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.domains import plain_address
 
 # C0 and C1 controls, DEL, surrogates, and Unicode's line separators and direction marks.
@@ -81,13 +83,18 @@ _JOINING: Final = frozenset(
 _LINES: Final = "\t\n\r"
 
 
-def unseen_fault(text: str, *, lines: bool = False) -> str | None:
+def unseen_fault(text: str, *, lines: bool = False) -> Sentence | None:
     """Return why ``text`` can't be shown to people, as half a sentence ("must …"); None if it can.
 
     ``lines``: it may have several lines, and tabs.
     """
     character = first_unseen(text, lines=lines)
-    return None if character is None else f"must not hold U+{ord(character):04X}, which can't be seen"
+    return None if character is None else unseen(character)
+
+
+def unseen(character: str) -> Sentence:
+    """Return the fault of a text with ``character``, which can't be seen."""
+    return sentence("unseen_character", character=f"U+{ord(character):04X}")
 
 
 def first_unseen(text: str, *, lines: bool = False) -> str | None:
@@ -172,20 +179,20 @@ def _folded(text: str) -> str:
     return normalize("NFKC", normalize("NFKD", folded).casefold())
 
 
-def text_fault(text: str) -> str | None:
+def text_fault(text: str) -> Sentence | None:
     """Return why ``text`` can't be a displayed name, as half a sentence ("must …"); None if it can."""
     return _text_fault(text, MAX_NAME_LENGTH)
 
 
-def _text_fault(text: str, most: int) -> str | None:
+def _text_fault(text: str, most: int) -> Sentence | None:
     if not 1 <= len(text) <= most:
-        return f"must have 1 to {most} characters"
+        return sentence("wrong_length" if text else "too_short", least=1, most=most)
     if text != text.strip():
-        return "must not begin or end with a space"
+        return sentence("outer_spaces")
     if fault := unseen_fault(text):
         return fault
     if any(category(letter) in _UNKNOWN for letter in text):
-        return "must not hold characters that are not known"
+        return sentence("unknown_characters")
     return None
 
 
@@ -193,7 +200,7 @@ RESERVED: Final = "@"
 """The prefix of log names that do not belong to users, such as ``@operator`` and ``@review:7``."""
 
 
-def name_fault(text: str) -> str | None:
+def name_fault(text: str) -> Sentence | None:
     """Return why ``text`` cannot be a user name, as half a sentence ("must …"); None if it can.
 
     Stricter than ``text_fault``: people compare names by eye, and type them. A name has no joiners, and may
@@ -203,14 +210,14 @@ def name_fault(text: str) -> str | None:
     if fault := _text_fault(text, MAX_USER_NAME):
         return fault
     if any(letter in SHAPING for letter in text):
-        return "must not hold joiners or selectors"
+        return sentence("joiners")
     key = name_key(text)
     if key.startswith(RESERVED):
-        return f"must not begin with {RESERVED}: reserved for log entries without a user"
+        return sentence("reserved_beginning", beginning=RESERVED)
     if "  " in key:
-        return "must not hold two spaces in a row"
+        return sentence("two_spaces")
     if len({script for letter in key if (script := _script_of_letter(letter)) in _ALIKE}) > 1:
-        return "must not mix letters of scripts that look alike"
+        return sentence("mixed_scripts")
     return None
 
 

@@ -13,16 +13,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import FieldInfo
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.sentences import expected, kinds_of, metas_of
 
 Keys: TypeAlias = tuple[str | int, ...]
-Fault: TypeAlias = tuple[Keys, str]
+Fault: TypeAlias = tuple[Keys, Sentence]
 
 MOST: Final = 100
 """Maximum number of faults reported for one value."""
-NO_FIELD: Final = "There is no such field"
-REQUIRED: Final = "The field is required"
-IN_UTC: Final = "must be from year 1 to 9999 in UTC"
+NO_FIELD: Final = sentence("unknown_field")
+REQUIRED: Final = sentence("required")
+IN_UTC: Final = sentence("not_in_years")
 
 
 def type_faults(value: Any, kind: Any, *, strict: bool = True) -> list[Fault]:
@@ -35,7 +37,7 @@ def type_faults(value: Any, kind: Any, *, strict: bool = True) -> list[Fault]:
     return [(keys, message) for keys, message, _ in islice(_faults(value, kind, (), strict), MOST)]
 
 
-_Found: TypeAlias = tuple[Keys, str, bool]
+_Found: TypeAlias = tuple[Keys, Sentence, bool]
 """A fault, and whether the type refuses it: else only a rule does."""
 
 
@@ -54,15 +56,15 @@ def _faults(value: Any, kind: Any, keys: Keys, strict: bool) -> Iterator[_Found]
         yield from _within(value, kind, keys, strict)
 
 
-def _message(error: msgspec.ValidationError, value: Any, kind: Any) -> str:
+def _message(error: msgspec.ValidationError, value: Any, kind: Any) -> Sentence:
     if error.__cause__ is not None:  # of a __post_init__
-        return str(error).partition(" - at `$")[0]
+        return Sentence(str(error).partition(" - at `$")[0])
     may_be = isinstance(value, str) and str in kinds_of(kind)
     fault = _rule_fault(value, kind) if may_be else None
     return fault or expected(kind, value)
 
 
-def _rule_fault(value: Any, kind: Any) -> str | None:
+def _rule_fault(value: Any, kind: Any) -> Sentence | None:
     if isinstance(value, datetime):
         try:
             value.astimezone(UTC)
@@ -70,7 +72,7 @@ def _rule_fault(value: Any, kind: Any) -> str | None:
             return IN_UTC
     if not isinstance(value, str | int | dict) or isinstance(value, bool):
         return None
-    rules: Iterator[Callable[[Any], str | None]] = (
+    rules: Iterator[Callable[[Any], Sentence | None]] = (
         meta.extra["rule"] for meta in metas_of(kind) if meta.extra and "rule" in meta.extra
     )
     return next((fault for rule in rules if (fault := rule(value))), None)

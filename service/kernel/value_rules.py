@@ -8,7 +8,9 @@ from typing import Annotated, Any, Final, Literal, get_args
 import msgspec
 from msgspec import Meta
 
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import is_code
+from service.kernel.core_sentences import sentence
 from service.kernel.services import NAME, is_service_name
 from service.kernel.text import unseen_fault
 
@@ -24,7 +26,7 @@ class TextRule:
     """
 
     most: int
-    says: str
+    says: Sentence
     pattern: str = ""
     lines: bool = False
     published: bool = True
@@ -33,7 +35,7 @@ class TextRule:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_form", re.compile(self.pattern or r"[\s\S]*"))
 
-    def __call__(self, text: str) -> str | None:
+    def __call__(self, text: str) -> Sentence | None:
         """Return why ``text`` is refused, or None."""
         fits = len(text) <= self.most and self._form.fullmatch(text)
         return unseen_fault(text, lines=self.lines) if fits else self.says
@@ -46,10 +48,10 @@ class RangeRule:
     least: int
     most: int
 
-    def __call__(self, number: int) -> str | None:
+    def __call__(self, number: int) -> Sentence | None:
         """Return why ``number`` is refused, or None."""
         within = self.least <= number <= self.most
-        return None if within else f"must be a whole number from {self.least} to {self.most}"
+        return None if within else sentence("out_of_range", least=self.least, most=self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,12 @@ class ChoiceRule:
 
     choices: tuple[str, ...]
 
-    def __call__(self, text: str) -> str | None:
+    def __call__(self, text: str) -> Sentence | None:
         """Return why ``text`` is refused, or None."""
         return (
-            None if text in self.choices else f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}"
+            None
+            if text in self.choices
+            else sentence("not_one_of", choices=self.choices[:-1], last=self.choices[-1])
         )
 
 
@@ -117,41 +121,39 @@ ONE_LINE: Final = r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?"
 
 def one_line(most: int) -> TextRule:
     """Return the rule of a text of one line, with ``most`` characters."""
-    return TextRule(most, f"must be one line of 1 to {most} characters without spaces at its ends", ONE_LINE)
+    return TextRule(most, sentence("one_line_required", most=most), ONE_LINE)
 
 
 SHORT_LINE: Final = one_line(128)
 """Names, titles and icons."""
 COMPONENT: Final = one_line(256)
-DESCRIPTION: Final = TextRule(1000, "must have at most 1000 characters", lines=True)
-BAN_REASON: Final = TextRule(200, "must have at most 200 characters", lines=True)
+DESCRIPTION: Final = TextRule(1000, sentence("too_long", most=1000), lines=True)
+BAN_REASON: Final = TextRule(200, sentence("too_long", most=200), lines=True)
 
 # User interfaces navigate to it: another scheme or host would lead elsewhere unnoticed.
 _VISIBLE: Final = r"[^\s\\\x00-\x1f\x7f]"
 MENU_PATH: Final = TextRule(
     256,
-    "must be a path or an http or https URL of at most 256 characters",
+    sentence("not_a_menu_path", most=256),
     rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*",
 )
-OWN_PATH: Final = TextRule(256, "must be a path from / of at most 256 characters", rf"/(?!/){_VISIBLE}*")
+OWN_PATH: Final = TextRule(256, sentence("not_an_own_path", most=256), rf"/(?!/){_VISIBLE}*")
 # No user before the host: `https://bank.example@other.example` leads to the second.
 LINK: Final = TextRule(
     1024,
-    "must be an http or https URL with a host and no user, or a path from /, of at most 1024 characters",
+    sentence("not_a_link", most=1024),
     rf"https?://[^\s\\/?#@\x00-\x1f\x7f]+(?:[/?#]{_VISIBLE}*)?|/(?!/){_VISIBLE}*",
 )
 BADGE: Final = one_line(32)
 SORT: Final = RangeRule(-(2**31), 2**31 - 1)
 MAX_DURATION: Final = RangeRule(1, 10 * 31_536_000)
 """The seconds that an assignment of a role may last at most: ten years."""
-REASON: Final = TextRule(500, "must have at most 500 characters", lines=True)
+REASON: Final = TextRule(500, sentence("too_long", most=500), lines=True)
 """Why a role is assigned."""
 ServiceName = Annotated[
     str,
     Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"]),
-    Meta(
-        extra={"says": "must begin with a lower-case letter, and have lower-case letters, digits and - only"}
-    ),
+    Meta(extra={"says": sentence("not_a_service_name_form")}),
 ]
 """The name of a service; `portcullis` is this one."""
 
@@ -161,7 +163,7 @@ MAX_REGISTERED_PATH: Final = 1024
 """The longest path of a resource in characters."""
 RESOURCE_CODE: Final = TextRule(
     64,
-    "must begin with a letter or digit and have at most 64 letters, digits and . _ : -",
+    sentence("not_a_resource_code", most=64),
     "[A-Za-z0-9][A-Za-z0-9._:-]*",
 )
 
@@ -170,34 +172,34 @@ _ATOM: Final = r"[^\W_](?:[\w.+'-]*[\w+'-])?|_[\w.+'-]*[\w+'-]"
 _LABEL: Final = r"[^\W_](?:[\w-]*[^\W_])?"
 EMAIL: Final = TextRule(
     254,
-    "must be an email address of at most 254 characters",
+    sentence("not_an_email_address", most=254),
     rf"(?:{_ATOM})@{_LABEL}(?:\.{_LABEL})*",
     published=False,
 )
 PHONE: Final = TextRule(
-    32, "must be a phone number of at most 32 characters", r"\+?[0-9](?:[ ./()-]{0,2}[0-9])*", published=False
+    32, sentence("not_a_phone_number", most=32), r"\+?[0-9](?:[ ./()-]{0,2}[0-9])*", published=False
 )
 # The characters of RFC 3986; only these two schemes, and no `//host`, which would be a URL without one.
 AVATAR: Final = TextRule(
     1024,
-    "must be an http or https URL or a path from /, of at most 1024 characters",
+    sentence("not_an_avatar", most=1024),
     r"(?:https?://|/(?![/\\]))[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+",
     published=False,
 )
 
 
-def code_fault(text: str) -> str | None:
+def code_fault(text: str) -> Sentence | None:
     """Return why ``text`` can't be the permission code of a Button; None if it can."""
     if is_code(text):
         return None
-    return "must be segments of a-z, 0-9, _ and - joined by ':', or '*' for a whole one"
+    return sentence("not_a_permission_code")
 
 
-def service_fault(text: str) -> str | None:
+def service_fault(text: str) -> Sentence | None:
     """Return why ``text`` can't be the name of a service; None if it can."""
     if is_service_name(text):
         return None
-    return "must begin with a lower-case letter and have at most 32 lower-case letters, digits and hyphens"
+    return sentence("not_a_service_name")
 
 
 MOST_BYTES: Final = 4096
@@ -216,7 +218,7 @@ _LARGEST: Final = 2**53 - 1
 _SMALLEST: Final = 1e-9
 
 
-def free_object_fault(value: dict[str, Any]) -> str | None:
+def free_object_fault(value: dict[str, Any]) -> Sentence | None:
     """Return why ``value`` is refused, half a sentence ("must …"); None if it is a small JSON object.
 
     This module has the limits of its size. Its keys are names, so that none has a meaning in a script. Its
@@ -225,21 +227,18 @@ def free_object_fault(value: dict[str, Any]) -> str | None:
     if fault := next(_faults(value, 1), None):
         return fault
     fits = len(msgspec.json.encode(value)) <= MOST_BYTES
-    return None if fits else f"must have at most {MOST_BYTES} bytes as JSON"
+    return None if fits else sentence("object_too_large", most=MOST_BYTES)
 
 
-def _faults(value: Any, level: int) -> Iterator[str]:
+def _faults(value: Any, level: int) -> Iterator[Sentence]:
     match value:
         case dict() | list() if level > MOST_LEVELS:
-            yield f"must have at most {MOST_LEVELS} levels"
+            yield sentence("object_too_deep", most=MOST_LEVELS)
         case dict():
             if len(value) > MOST_KEYS:
-                yield f"must have at most {MOST_KEYS} keys in an object"
+                yield sentence("too_many_keys_of_object", most=MOST_KEYS)
             if not all(isinstance(key, str) and _KEY.fullmatch(key) for key in value):
-                yield (
-                    "must have keys of at most 64 letters, digits and _ . - that begin with a letter, "
-                    "not constructor or prototype"
-                )
+                yield sentence("not_a_key_of_object")
             yield from _faults(list(value.values()), level)
         case list():
             for member in value:
@@ -247,8 +246,8 @@ def _faults(value: Any, level: int) -> Iterator[str]:
         case str() if (fault := unseen_fault(value, lines=True)) is not None:
             yield fault
         case int() | float() if value != 0 and not _SMALLEST <= abs(value) <= _LARGEST:
-            yield f"must have numbers from {_SMALLEST} to {_LARGEST}, or below 0 likewise"
+            yield sentence("number_out_of_range", least=_SMALLEST, most=_LARGEST)
         case None | str() | int() | float():
             pass
         case _:
-            yield "must have only texts, numbers, true, false, null, lists and objects"
+            yield sentence("not_plain_json")

@@ -6,16 +6,14 @@ from typing import Any, Final
 from redis.asyncio import ConnectionPool
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 
 _WAIT_SHARE: Final = 0.6
 """The part of the remaining time that replicas have; the rest is for the way back.
 
 A server ends the waiting up to 0.1 s late: it looks at it ten times a second (``hz``).
 """
-_TOO_FEW: Final = (
-    "Too few replicas of the session store have confirmed this in time. It was done, but may be lost if the "
-    "primary fails now"
-)
+_TOO_FEW: Final = sentence("too_few_replicas")
 
 
 class Unconfirmed(Unavailable):

@@ -14,6 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.kernel.feature import sole
 from service.kernel.operator_error import OperatorError
 from service.settings.checks import cluster_url, sentinel_url
@@ -166,7 +167,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except (RedisError, OSError) as error:  # TimeoutError is an OSError
-        raise Unavailable("The session store is unavailable") from error
+        raise Unavailable(sentence("session_store_unavailable")) from error
 
 
 def tls_addresses(url: str) -> Iterator[tuple[str, int]]:

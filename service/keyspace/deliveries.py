@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.keyspace import keys
 from service.keyspace.pipeline import PipelinedClient
 from service.keyspace.scripts import Scripts
@@ -43,9 +44,9 @@ class Deliveries:
         try:
             await self._client.ready(self._key(lease.login_id, lease.device, lease.issued))
         except ConnectionError as error:
-            raise Unavailable("The session store is unavailable") from error
+            raise Unavailable(sentence("session_store_unavailable")) from error
         if time.monotonic() > lease.by:
-            raise Unavailable("The session store has answered too late")
+            raise Unavailable(sentence("session_store_late"))
         self.seen(lease.login_id, lease.device, lease.issued)
 
     def seen(self, login_id: str, device: str, issued: int) -> None:

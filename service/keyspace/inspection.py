@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.kernel.metrics import Health
 from service.keyspace import keys
 from service.keyspace.connection import within
@@ -195,7 +196,7 @@ class Probe:
             return healths[0]
         states = [health.state if isinstance(health, Health) else "down" for health in healths]
         if "up" not in states:
-            raise Unavailable("No server of the session store takes writes")
+            raise Unavailable(sentence("session_store_read_only"))
         bad = [server.address for server, state in zip(servers, states, strict=True) if state != "up"]
         details = {"shards": len(servers), "covered": covered}
         return Health("degraded", {**details, "down": bad}) if bad or covered < 1 else Health("up", details)

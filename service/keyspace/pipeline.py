@@ -21,6 +21,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.kernel.metrics import Durations
 from service.kernel.origin import Span
 from service.kernel.tracing import traced
@@ -353,6 +354,6 @@ class PipelinedClient(Redis):
 def refuse(future: asyncio.Future[Any], cause: BaseException) -> None:
     """Answer a question to the store with ``Unavailable``, unless it has its answer already."""
     if not future.done():
-        refusal = Unavailable("The session store is unavailable")
+        refusal = Unavailable(sentence("session_store_unavailable"))
         refusal.__cause__ = cause
         future.set_exception(refusal)

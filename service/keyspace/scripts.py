@@ -13,6 +13,7 @@ from msgspec import json
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.kernel.tracing import current_span
 from service.keyspace import keys
 from service.keyspace.confirming import Unconfirmed
@@ -183,7 +184,7 @@ class Scripts:
                 if number == 0:
                     turn = self._turns.setdefault(actual[0], asyncio.Lock())
                     await stack.enter_async_context(turn)
-        raise Unavailable("The sessions of the user are being changed")
+        raise Unavailable(sentence("sessions_being_changed"))
 
     def packed(self, name: Timed, names: Sequence[str], *arguments: str | bytes | int) -> bytes:
         """Return the command that runs a script known to the server."""

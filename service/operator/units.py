@@ -12,6 +12,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, NotFound
 from service.kernel.codes import HeldCodes
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller, operator_named
 from service.keyspace import SessionStore
 from service.operator.who import operator_name
@@ -30,10 +31,10 @@ async def caller_named(database: Database, user_name: str) -> Caller:
     async with database.transaction() as connection:
         known = await accounts.standing(connection, user_name)
         if known is None:
-            raise NotFound(f"There is no user {user_name}")
+            raise NotFound(sentence("no_user_with_name", user=user_name))
         held = await role_rights.of_enabled_user(connection, known.user_id)
     if held is None:
-        raise Conflict(f"The user {user_name} is disabled or banned", rule="kept_out")
+        raise Conflict(sentence("user_disabled", user=user_name), rule="kept_out")
     codes = HeldCodes(held.permissions)
     return Caller(
         known.user_id, str(known.user_id), known.user_name, known.user_name, "", held.roles, codes, 0.0

@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Kind, NewAccount, Target
 from service.kernel.text import name_key
 from service.records import assignments, bans, factors, role_rights
@@ -342,7 +343,7 @@ async def info(connection: AsyncConnection, user_id: int, at: datetime | None = 
     return await _INFO.one_or_none(connection, _INFO_BY_ID, {"user_id": user_id, "at": at})
 
 
-TAKEN = "The user name is taken"
+TAKEN = sentence("user_name_taken")
 
 WRITER: Final = RowWriter(UserValues, user)
 """Writes users."""

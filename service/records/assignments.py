@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.kernel.core_sentences import sentence
 from service.kernel.feature import sole
 from service.kernel.identity import Target
 from service.kernel.origin import acting
@@ -262,7 +263,7 @@ async def shorten_reviewed(connection: AsyncConnection, assignment_id: int, end:
     try:
         await connection.execute(sa.update(user_role).where(user_role.c.id == assignment_id).values(values))
     except IntegrityError:
-        raise Conflict("The user has the same assignment already", rule="unique") from None
+        raise Conflict(sentence("assignment_taken"), rule="unique") from None
 
 
 async def forget_ended_of_role(connection: AsyncConnection, role_id: int, at: datetime | None = None) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import ValidationFailed
 from service.kernel.assurance import words_of
 from service.kernel.cooperative_yield import CooperativeYield
+from service.kernel.core_sentences import sentence
 from service.kernel.services import BoundResource
 from service.records.menus import BUTTON, Button
 from service.records.resources import RESOURCE, Resource
@@ -142,7 +143,7 @@ async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: 
     faults = [
         (
             f"menuIds[{place}]",
-            "This is no Button, and only Buttons are bound" if menu_id in types else "There is no such menu",
+            sentence("not_a_button") if menu_id in types else sentence("no_such_menu"),
         )
         for place, menu_id in enumerate(menu_ids)
         if types.get(menu_id) != "Button"
@@ -160,7 +161,7 @@ async def bind_resources(connection: AsyncConnection, menu_id: int, resource_ids
     rows = await connection.execute(select(resource.c.id).where(resource.c.id.in_(resource_ids)))
     known = set(rows.scalars())
     faults = [
-        (f"resourceIds[{place}]", "There is no such resource")
+        (f"resourceIds[{place}]", sentence("no_such_resource"))
         for place, resource_id in enumerate(resource_ids)
         if resource_id not in known
     ]

@@ -14,11 +14,12 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
 
 from service.errors import Overloaded, Unavailable
+from service.kernel.core_sentences import sentence
 from service.records import role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.role_rights import Pace
 
-GAVE_WAY: Final = "An urgent change of the same user came first, so nothing was changed. Try again"
+GAVE_WAY: Final = sentence("gave_way")
 _EVERY: Final = 0.2
 """Seconds between two checks. An act must wait in both: a bulk edit in the middle of its commit continues."""
 _AGAIN: Final = 2  # seconds

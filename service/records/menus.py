@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict, ValidationFailed
 from service.kernel import value_rules
 from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.records.assignments import in_force, instant
 from service.records.database.filters import contains, contains_folded, equals, one_of
@@ -168,7 +169,7 @@ async def button(connection: AsyncConnection, menu_id: int) -> Button:
     """Return the Button with that id; NotFound if it does not exist, ValidationFailed for a Menu."""
     stored = await read(connection, menu_id)
     if stored.menu_type != "Button" or stored.auth_mark is None:
-        raise ValidationFailed(("id", "This is no Button, and only Buttons are bound"))
+        raise ValidationFailed(("id", sentence("not_a_button")))
     return Button(stored.id, stored.title, stored.auth_mark, stored.enabled)
 
 
@@ -242,7 +243,7 @@ async def _refuse_taken(connection: AsyncConnection, values: MenuValues) -> None
     other = (await connection.execute(taken)).scalar_one_or_none()
     if other is not None:
         raise Conflict(
-            f"The permission code belongs to Button {other}", rule="unique", field="authMark", menuId=other
+            sentence("permission_code_taken", menu=other), rule="unique", field="authMark", menuId=other
         )
 
 

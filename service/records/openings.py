@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
 from service.kernel.clock import from_seconds
+from service.kernel.core_sentences import sentence
 from service.kernel.services import PublishedOpening, has_ended, object_of, with_end
 from service.records.database.filters import below, equals, one_of, whether
 from service.records.database.paging import RecordList
@@ -123,7 +124,9 @@ async def create(
     if other is not None and has_ended(other.word, now):
         await delete(connection, other.id)
     elif other is not None:
-        raise Conflict(f"{other.object} is opened to {other.word} already", rule="unique", openingId=other.id)
+        raise Conflict(
+            sentence("opening_taken", object=other.object, word=other.word), rule="unique", openingId=other.id
+        )
     kept = {"service": service} if resource_id is None else {"resource_id": resource_id}
     values = {**kept, "code": code, "end_time": until}
     made = await connection.execute(insert(opening).values(values).returning(opening.c.id))

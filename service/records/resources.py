@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict
 from service.kernel import value_rules
 from service.kernel.assurance import Demand, words_of
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
 from service.kernel.services import PORTCULLIS, object_of
 from service.records.database.filters import any_of, contains, contains_folded, equals, one_of, whether
@@ -259,13 +260,13 @@ async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, 
         other = RESOURCE.of(row)
         if row.fits:
             raise Conflict(
-                f"{other.object} (resource {other.id}) fits the same requests already",
+                sentence("resource_taken", object=other.object, resource=other.id),
                 rule="unique",
                 field="path",
                 resourceId=other.id,
             )
         raise Conflict(
-            f"The resource code belongs to resource {other.id}",
+            sentence("resource_code_taken", resource=other.id),
             rule="unique",
             field="resourceCode",
             resourceId=other.id,

@@ -28,6 +28,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import ITS_TYPE, Field, declared, values_of
 from service.kernel.text import MAX_NAME_LENGTH, name_key, text_fault
 from service.kernel.value_rules import DESCRIPTION, MAX_DURATION, bounds_of, one_line, whole
@@ -40,7 +41,7 @@ from service.records.schema.rights import menu, role, role_menu, user, user_role
 RoleCode = Annotated[
     str,
     Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"]),
-    Meta(extra={"says": "must have lower-case letters, digits, _ and - only"}),
+    Meta(extra={"says": sentence("not_a_role_code")}),
     Meta(description="The unique, unchangeable name of the role for programs and tokens."),
 ]
 
@@ -255,7 +256,7 @@ async def set_menus(connection: AsyncConnection, role_id: int, menu_ids: Sequenc
     chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(menu_ids), ARRAY(BigInteger))))
     known = set((await connection.execute(chosen)).scalars())
     if faults := [
-        (f"menuIds[{place}]", "There is no such menu")
+        (f"menuIds[{place}]", sentence("no_such_menu"))
         for place, menu_id in enumerate(menu_ids)
         if menu_id not in known
     ]:
@@ -307,7 +308,7 @@ async def _refuse_taken(
     for role_id, named_alike in await connection.execute(others.order_by(role.c.id)):
         field, what = ("roleName", "name") if named_alike else ("roleCode", "code")
         raise Conflict(
-            f"The role {what} belongs to role {role_id}", rule="unique", field=field, roleId=role_id
+            sentence("role_taken", what=what, role=role_id), rule="unique", field=field, roleId=role_id
         )
 
 

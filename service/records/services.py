@@ -15,6 +15,7 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.services import Service
 from service.kernel.value_rules import DESCRIPTION
@@ -105,7 +106,9 @@ async def named(connection: AsyncConnection, name: str) -> StoredService | None:
 async def create(connection: AsyncConnection, name: str, values: ServiceValues) -> StoredService:
     """Register a service; Conflict if there is one of that name."""
     if (other := await named(connection, name)) is not None:
-        raise Conflict(f"There is a service {name} already", rule="unique", field="name", serviceId=other.id)
+        raise Conflict(
+            sentence("service_taken", service=name), rule="unique", field="name", serviceId=other.id
+        )
     stored = insert(service).values(_WRITER.new(values, name=name))
     return await _STORED.returned(connection, stored.returning(*_STORED.columns))
 

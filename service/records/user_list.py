@@ -10,6 +10,7 @@ from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, exists, false
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
+from service.kernel.core_sentences import sentence
 from service.kernel.domains import plain_address
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.identity import Kind
@@ -302,7 +303,7 @@ async def read(connection: AsyncConnection, user_id: int) -> User:
     """Return the user with that id; NotFound if unknown."""
     users = await read_all(connection, [user_id])
     if not users:
-        raise NotFound("There is no such user")
+        raise NotFound(sentence("no_such_user"))
     return users[0]
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Kind
 from service.kernel.text import RESERVED
 from service.records.assignments import in_force, instant
@@ -47,7 +48,7 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
         query = select(role.c.id).where(role.c.role_code == role_code)
         role_id = (await connection.execute(query)).scalar_one_or_none()
         if role_id is None:
-            raise ValidationFailed(("role", f"there is no role {role_code}"))
+            raise ValidationFailed(("role", sentence("no_role_with_code", role=role_code)))
         members = select(user_role.c.user_id).where(user_role.c.role_id == role_id, _IN_FORCE)
         statement = statement.where(user.c.id.in_(members))
     return await _OVERVIEW.all(connection, statement)

@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.server.http import HttpProtocol
 from service.server.listening import drop_new_connections
 from service.server.shares import Share
@@ -41,7 +42,7 @@ class RejectedConnections:
     def reject(self, connection: socket.socket, now: float) -> None:
         """Answer 503 to any request, and close ``connection`` later; ``now`` is the loop's time."""
         self._unlogged += 1
-        refusal = Unavailable("The service has too many connections", retry_after=_RETRY_AFTER)
+        refusal = Unavailable(sentence("too_many_connections"), retry_after=_RETRY_AFTER)
         try:
             connection.send(raw_answer(refusal))
             connection.shutdown(socket.SHUT_WR)

@@ -17,6 +17,7 @@ from service.audit.intents import OVERDUE, PROMPT, Recovery
 from service.errors import Unavailable
 from service.features.audit_proof.days import Audit
 from service.features.embedded.stores import EmbeddedStores
+from service.kernel.coded_sentences import Sentence
 from service.keyspace import LogQueue, SessionStore
 from service.records.database.transactions import Database
 from service.records.logs.events import OperationEvent
@@ -282,7 +283,7 @@ class Queue:
 
     async def queue(self) -> LogQueue:
         if self.oldest is None:
-            raise Unavailable("out of reach")
+            raise Unavailable(Sentence("out of reach"))
         return LogQueue(1, 100, self.oldest)
 
 

@@ -18,6 +18,7 @@ from service.audit.redaction import MOST_VALUES, kept_changes
 from service.audit.stream_consumer import Writer
 from service.errors import Unavailable
 from service.features.audit_proof.days import Audit
+from service.kernel.coded_sentences import Sentence
 from service.kernel.origin import MOST_TARGETS, ChangeRecord, values_change
 from service.keyspace import Done, LogCounts, LogQueue
 from service.records.database.transactions import Database
@@ -182,7 +183,7 @@ async def test_what_was_removed_though_the_answer_was_lost_is_counted_once(
 
     async def answer_lost(*given: Any) -> bool:
         await done(*given)
-        raise Unavailable("the answer is lost")
+        raise Unavailable(Sentence("the answer is lost"))
 
     monkeypatch.setattr(stream, "done", answer_lost)
     with pytest.raises(Unavailable):
@@ -223,7 +224,7 @@ async def test_what_is_dropped_while_the_answer_about_a_batch_is_missing_is_coun
     async def add(*batch: Any, **counts: Any) -> bool:
         taken = await really_add(*batch, **counts)
         if next(losing, False):
-            raise Unavailable("its answer was lost")
+            raise Unavailable(Sentence("its answer was lost"))
         return taken
 
     monkeypatch.setattr(stream, "add", add)

@@ -18,6 +18,7 @@ from service.authz.publishing.revisions import Acknowledgements
 from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
+from service.kernel.coded_sentences import Sentence
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.keyspace import RevisionKey, SessionStore
 from service.records.database.transactions import Database
@@ -184,7 +185,7 @@ async def test_a_change_that_publishes_nothing_announces_nothing(database: Datab
 
 async def test_a_change_that_can_not_be_announced_is_not_saved(database: Database) -> None:
     async def announce(revision: int) -> None:
-        raise Unavailable(f"no store for {revision}")
+        raise Unavailable(Sentence(f"no store for {revision}"))
 
     live = LivePolicy(SHIPPED, RevisionSeals())
     await live.load(database)

@@ -94,6 +94,7 @@ class Comparison:
             yield from others
             return
         yield from self._values(old, new, place, name)
+        yield from self._open_values(old, new, place)
         if self._sends:
             yield from _constraints(old, new, place, name)
         yield from self._members(old, new, place, name)
@@ -107,6 +108,18 @@ class Comparison:
             if wide is not None and narrow != wide and (narrow, wide) != ("integer", "number"):
                 yield Break(place, name, f"the {keyword} of `{name}` is {now or 'any'}, was {was or 'any'}")
                 return
+
+    def _open_values(self, old: Schema, new: Schema, place: str) -> Iterator[Break]:
+        """Yield values of an enumeration that may grow, and parameters of its values, that are removed."""
+        kept = new.get("x-extensible-enum", ())
+        for value in old.get("x-extensible-enum", ()):
+            if value not in kept:
+                yield Break(place, value, f"`{value}` is removed")
+        named = new.get("x-parameters", {})
+        for value, parameters in old.get("x-parameters", {}).items():
+            for parameter in parameters:
+                if value in kept and parameter not in named.get(value, ()):
+                    yield Break(place, value, f"the parameter `{parameter}` of `{value}` is removed")
 
     def _values(self, old: Schema, new: Schema, place: str, name: str) -> Iterator[Break]:
         was, now = _enumerated(old), _enumerated(new)

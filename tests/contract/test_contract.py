@@ -17,6 +17,7 @@ Document = dict[str, Any]
 TEXT = {"type": "string"}
 SIZE = {"in": "query", "name": "size", "schema": {"type": "integer", "maximum": 200, "default": 20}}
 STATES = {"type": "string", "enum": ["open", "closed"]}
+REASONS = {"type": "string", "x-extensible-enum": ["short", "long"], "x-parameters": {"short": ["least"]}}
 CONFLICT = {"type": "object", "properties": {"code": {"const": "conflict"}, "field": TEXT}}
 
 
@@ -76,6 +77,7 @@ BASE = {
                     "time": {"type": "string", "format": "date-time"},
                     "note": {"anyOf": [TEXT, {"type": "null"}]},
                     "parts": {"type": "array", "items": TEXT},
+                    "reason": REASONS,
                 },
             },
             "Conflict": CONFLICT,
@@ -168,6 +170,12 @@ BREAKING: dict[str, Rule] = {
         ["open", "closed", "lost"],
         ("Made", "lost"),
     ),
+    "a code of sentences is removed": (
+        "Made>properties>reason>x-extensible-enum",
+        ["short"],
+        ("Made", "long"),
+    ),
+    "a parameter of a code is removed": ("Made>properties>reason>x-parameters", {}, ("Made", "short")),
     "a member of answers may be any value": ("Made>properties>state", TEXT, ("Made", "state")),
     "a member of answers may be null": (
         "Made>properties>name",
@@ -214,6 +222,11 @@ HARMLESS: dict[str, tuple[str, Any]] = {
     "a member of answers is never null": ("Made>properties>note", TEXT),
     "a bound of answers is tighter": ("Made>properties>name>maxLength", 3),
     "a header is answered too": ("op>responses>200>headers>Location", {}),
+    "a code of sentences is new": (
+        "Made>properties>reason>x-extensible-enum",
+        ["short", "long", "late"],
+    ),
+    "a parameter of a code is new": ("Made>properties>reason>x-parameters", {"short": ["least", "most"]}),
     "a problem is no longer answered": ("op>responses>409", None),
     "a status of problems is new": ("op>responses>412", {}),
     "a problem code is new": (

@@ -17,6 +17,7 @@ from service.features.files.orphan_cleanup import OrphanCleanup
 from service.features.files.uploads import Offer, Uploads
 from service.files.connections import opener
 from service.files.object_store import PART, FilesCheck, ObjectStore, object_store
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Objstore, Upload
 from tests.files.forms import PNG, disposition, download, form, send_slowly, upload, uploaded
@@ -72,7 +73,7 @@ class Stuck(ObjectStore):
         self.answers = asyncio.Event()
 
     async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
-        raise Unavailable(f"{key} of {pieces} is refused")
+        raise Unavailable(Sentence(f"{key} of {pieces} is refused"))
 
     async def delete(self, key: str) -> None:
         assert key

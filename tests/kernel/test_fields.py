@@ -8,6 +8,7 @@ import pytest
 from service.administration.change_log import check_values
 from service.authz.engine.policy import Policy
 from service.errors import PermissionDenied, RowFault, RowsRefused, ValidationFailed
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.fields import (
     ITS_EDIT,
@@ -124,9 +125,9 @@ def test_the_context_of_a_password_has_the_values_that_say_so() -> None:
     ("rule", "allowed", "refused"),
     [
         (one_line(3), ["abc", "a c"], ["abcd", "a\n", " a", ""]),
-        (TextRule(3, "no"), ["", "a b"], ["abcd", "a\nb", "a\u202e"]),
-        (TextRule(3, "no", lines=True), ["", "a\nb"], ["abcd", "a\0b", "a\u202e"]),
-        (TextRule(9, "no", "[ab]+"), ["ab"], ["abc", "ab\n", ""]),
+        (TextRule(3, Sentence("no")), ["", "a b"], ["abcd", "a\nb", "a\u202e"]),
+        (TextRule(3, Sentence("no"), lines=True), ["", "a\nb"], ["abcd", "a\0b", "a\u202e"]),
+        (TextRule(9, Sentence("no"), "[ab]+"), ["ab"], ["abc", "ab\n", ""]),
         (RangeRule(-1, 1), [-1, 0, 1], [-2, 2]),
     ],
 )
@@ -152,9 +153,11 @@ def test_how_many_permissions_are_lacking_is_told_when_not_all_are_named(
 ) -> None:
     codes = [f"x:{suffix}" for suffix in range(number)]
     decision = Policy(MODEL.read_text("utf-8")).judge("grant", "x:0", HeldCodes([]))
-    denial = PermissionDenied("The role has permissions that you do not hold", decision, required=codes)
+    denial = PermissionDenied(
+        Sentence("The role has permissions that you do not hold"), decision, required=codes
+    )
 
-    (error,) = RowsRefused([RowFault(1, "roles", denial.detail, denial.code, denial)]).extra["errors"]
+    (error,) = RowsRefused([RowFault(1, "roles", denial.stated(), denial.code, denial)]).extra["errors"]
 
     assert error["required"] == codes[: RowsRefused.MOST]
     assert error.get("requiredCount") == count

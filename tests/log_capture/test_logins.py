@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from service.errors import Unavailable
 from service.features.notices.notices import Notices
 from service.kernel.clock import rfc3339
+from service.kernel.coded_sentences import Sentence
 from service.keyspace import Counters
 from tests.log_capture.conftest import PASSWORD, Logged, Person, Row
 from tests.web.driver import Answer
@@ -180,7 +181,9 @@ async def test_a_login_that_fails_after_its_session_opened_leaves_none(
 ) -> None:
     person = await logged.person()
     with monkeypatch.context() as patch:
-        patch.setattr(Notices, "of_login", AsyncMock(side_effect=Unavailable("The database is away")))
+        patch.setattr(
+            Notices, "of_login", AsyncMock(side_effect=Unavailable(Sentence("The database is away")))
+        )
         refused = await log_in(logged, credentials(person))
     assert refused.status == 503
     assert facts(await only(logged, refused))[:3] == ("login", "failure", "unavailable")
@@ -192,7 +195,7 @@ async def test_a_login_is_good_though_the_count_of_attempts_is_not_reset(
     logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = await logged.person()
-    monkeypatch.setattr(Counters, "clear", AsyncMock(side_effect=Unavailable("The store is away")))
+    monkeypatch.setattr(Counters, "clear", AsyncMock(side_effect=Unavailable(Sentence("The store is away"))))
     answer = await log_in(logged, credentials(person))
     assert answer.status == 200
     assert facts(await only(logged, answer))[:3] == ("login", "success", None)

@@ -258,7 +258,8 @@ async def test_what_is_no_id_is_not_kept(logged: Logged) -> None:
 
 async def test_a_refusal_names_no_field_but_those_of_the_operation(logged: Logged) -> None:
     _, entry = await logged.entry_of("POST", "/api/resource", resource("/api/x", hunter2="x"))
-    assert entry["response"]["errors"] == [{"field": "\u2026", "message": "There is no such field"}]
+    fault = {"code": "unknown_field", "params": {}, "message": "There is no such field"}
+    assert entry["response"]["errors"] == [{"field": "\u2026"} | fault]
     _, entry = await logged.entry_of("POST", "/api/resource", resource("/api/x", method="TRACE"))
     assert [error["field"] for error in entry["response"]["errors"]] == ["method"]
 

@@ -12,6 +12,7 @@ from service.audit.collector import Collector
 from service.audit.redaction import REDACTED, is_sensitive, kept
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Conflict, ValidationFailed
+from service.kernel.coded_sentences import Sentence
 from service.records.logs.events import LoginEvent, OperationEvent
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
@@ -47,9 +48,9 @@ class Accounts:
     async def on_post(self, _context: RequestContext, body: Account, query: Search) -> Account:
         """Make an account."""
         if body.name == BROKEN:
-            raise ValidationFailed(("name", "must be a name"))
+            raise ValidationFailed(("name", Sentence("must be a name")))
         if body.name == "taken":
-            raise Conflict("There is one of that name")
+            raise Conflict(Sentence("There is one of that name"))
         return Account(body.name, body.new_password or str(query.api_key), body.more)
 
     @needs("account:create")

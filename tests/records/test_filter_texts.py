@@ -250,6 +250,8 @@ async def test_an_unknown_field_of_a_list_is_refused_with_those_that_there_are(s
     assert refused.json["errors"] == [
         {
             "field": "rolename",
+            "code": "unknown_parameter_of",
+            "params": {"names": "page, size, keyword, roleName, roleCode, enabled, hasUser, sort"},
             "message": "There is no such parameter; there are page, size, keyword, roleName, roleCode,"
             " enabled, hasUser, sort",
         }

@@ -16,6 +16,7 @@ import pytest
 from service.__main__ import main
 from service.errors import Unavailable
 from service.features.embedded.stores import EmbeddedStores
+from service.kernel.coded_sentences import Sentence
 from service.keyspace import SessionStore
 from service.settings import Auth, Redis
 from tests.log_reading.entries import person
@@ -131,7 +132,7 @@ async def test_what_was_saved_is_logged_also_where_the_session_store_fails_after
     async def once(store: SessionStore, *given: Any, **named: Any) -> int:
         if next(asked):
             return await close(store, *given, **named)
-        raise Unavailable("The session store is unavailable")
+        raise Unavailable(Sentence("The session store is unavailable"))
 
     monkeypatch.setattr(SessionStore, "close_sessions", once)
     monkeypatch.setattr("sys.stdin", StringIO(f"{NEW}\n"))

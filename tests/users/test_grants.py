@@ -11,6 +11,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, Unavailable
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.records.published import policy_revisions
@@ -170,7 +171,7 @@ async def test_a_worker_behind_the_newest_revision_waits_for_it_before_it_decide
     async def check() -> None:
         async with parts.database.transaction() as connection:
             delegation = await Delegation(live).check(connection, ROOT)
-            await delegation.require(["system:user:list"], "never")
+            await delegation.require(["system:user:list"], Sentence("never"))
 
     waiting = asyncio.create_task(check())
     await asyncio.sleep(0.1)
@@ -199,4 +200,4 @@ async def test_before_the_first_revision_nothing_is_granted(parts: Container) ->
         assert await policy_revisions.latest(connection) is None
         check = await Delegation(LivePolicy(read_shipped(), RevisionSeals())).check(connection, ROOT)
         with pytest.raises(PermissionDenied):
-            await check.require(["system:user:list"], "Nothing is published")
+            await check.require(["system:user:list"], Sentence("Nothing is published"))

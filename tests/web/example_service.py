@@ -9,6 +9,7 @@ from msgspec import Meta, field
 
 from service.authz.engine.refused import Requestable
 from service.errors import Conflict, NotFound, PreconditionFailed
+from service.kernel.coded_sentences import Sentence
 from service.kernel.value_rules import whole
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Operation, login, needs, public, writes
@@ -83,7 +84,7 @@ class Things:
     async def on_post(self, _context: RequestContext, body: NewThing) -> Thing:
         """Make a thing."""
         if body.user_name == "twice":
-            raise Conflict("There is such a thing already")
+            raise Conflict(Sentence("There is such a thing already"))
         return Thing(1, body.user_name, body.colour)
 
 

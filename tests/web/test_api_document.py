@@ -355,7 +355,7 @@ def test_a_problem_has_the_members_of_its_code(document: Document) -> None:
     layers += ["request", "approve", "review"]
     assert schemas["DecisionLayer"]["enum"] == layers
     assert "superseded" in schemas["RefreshRejection"]["enum"]
-    assert schemas["FieldError"]["required"] == ["field", "message"]
+    assert schemas["FieldError"]["required"] == ["field", "message", "code", "params"]
     assert "until" not in schemas["AccountBannedProblem"]["required"]
 
 

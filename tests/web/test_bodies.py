@@ -175,7 +175,9 @@ def test_a_time_without_a_year_in_utc_names_the_field(time: str) -> None:
 
 async def test_a_message_of_our_own_is_passed_on() -> None:
     answer = await post(b'{"userName":"alice","count":13}')
-    assert answer.json["errors"] == [{"field": "body", "message": "Thirteen things are bad luck"}]
+    text = "Thirteen things are bad luck"
+    fault = {"field": "body", "code": "other", "params": {"sentence": text}, "message": text}
+    assert answer.json["errors"] == [fault]
 
 
 @with_each(

@@ -16,6 +16,7 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.errors import PermissionDenied, RefreshRequired, TokenInvalid, Unavailable
 from service.features.metrics.worker_metrics import Traffic
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.metrics import Sample
@@ -68,7 +69,7 @@ class Table(Authenticator):
     ) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if token == "down":
-            raise Unavailable("The session store is unavailable")
+            raise Unavailable(Sentence("The session store is unavailable"))
         if token == "ended":
             raise RefreshRequired
         if token not in CALLERS:
@@ -391,7 +392,7 @@ class Role:
     @public()
     async def on_get(self, _context: RequestContext) -> dict[str, str]:
         """Refuse."""
-        raise PermissionDenied("Not yours", DENIAL, required=["a:b", "a:d"], needed="all")
+        raise PermissionDenied(Sentence("Not yours"), DENIAL, required=["a:b", "a:d"], needed="all")
 
 
 async def test_a_denied_grant_is_answered_counted_and_logged_with_its_layer_and_decision() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from service.endpoints.health import Live, Ready
+from service.kernel.coded_sentences import Sentence
 from service.kernel.metrics import Health, State
 from service.web.observability import readiness
 from service.web.observability.readiness import Check, ReadinessChecks
@@ -176,7 +177,7 @@ async def test_a_worker_that_is_withdrawn_is_not_ready_however_its_parts_fare() 
     checks = ReadinessChecks({"database": check_of("up")}, {"database"})
     app = service(checks)
     assert (await ask(app, "GET", "/health/ready")).status == 200
-    checks.withdraw("The service is stopping")
+    checks.withdraw(Sentence("The service is stopping"))
     answer = await ask(app, "GET", "/health/ready")
     assert (answer.status, answer.code) == (503, "unavailable")
     assert answer.json["detail"] == "The service is stopping"

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.errors import NotImplementedHere, Overloaded, Unavailable
+from service.kernel.coded_sentences import Sentence
 from service.kernel.origin import ORIGIN
 from service.web.observability.log_format import configure_logging
 from service.web.requests.application import Message
@@ -177,7 +178,7 @@ async def test_a_fault_is_logged_with_its_traceback_and_its_request(out: io.Byte
 
 async def test_what_is_not_implemented_is_no_fault_of_ours(out: io.BytesIO) -> None:
     app, _ = example()
-    refusal: dict[str, Any] = {REFUSAL: NotImplementedHere("The coding is not understood")}
+    refusal: dict[str, Any] = {REFUSAL: NotImplementedHere(Sentence("The coding is not understood"))}
     answer = await ask(app, "POST", "/", **refusal)
     (line,) = lines(out)
     assert (answer.status, line["status"], line["level"]) == (501, 501, "info")
@@ -186,7 +187,7 @@ async def test_what_is_not_implemented_is_no_fault_of_ours(out: io.BytesIO) -> N
 async def test_a_flood_that_is_turned_away_is_no_fault_of_ours(out: io.BytesIO) -> None:
     app, _ = example()
     for refused in (
-        Overloaded("Too many logins are waiting. Try again"),
+        Overloaded(Sentence("Too many logins are waiting. Try again")),
         Unavailable(),
     ):
         refusal: dict[str, Any] = {REFUSAL: refused}

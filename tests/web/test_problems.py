@@ -27,6 +27,8 @@ async def test_a_refusal_becomes_a_problem_document() -> None:
         "status": 409,
         "detail": "There is such a thing already",
         "code": "conflict",
+        "detailCode": "other",
+        "params": {"sentence": "There is such a thing already"},
         "requestId": "r1",
     }
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, Meta, Struct
 
+from service.kernel.coded_sentences import Sentence
 from service.kernel.fields import ITS_TYPE, Field, declared
 from service.kernel.value_rules import ChoiceRule, RangeRule, TextRule
 from service.web.messages.record_schemas import answer_of, body_of, replacement_of, shows
@@ -19,14 +20,16 @@ from service.web.messages.schema import Moment, Schema
 class Berth:
     """A record with fields of all kinds."""
 
-    berth_name: Annotated[str, Field(TextRule(9, "no", "[a-z]+")), Meta(examples=["north"])]
+    berth_name: Annotated[str, Field(TextRule(9, Sentence("no"), "[a-z]+")), Meta(examples=["north"])]
     side: Annotated[str, Field(ChoiceRule(("port", "starboard")), fixed=True)] = "port"
     depth: Annotated[int | None, Field(RangeRule(1, 20))] = None
-    note: Annotated[str | None, Field(TextRule(5, "no", "[a-z]+", published=False), in_tables=False)] = None
+    note: Annotated[
+        str | None, Field(TextRule(5, Sentence("no"), "[a-z]+", published=False), in_tables=False)
+    ] = None
     taken: Annotated[bool, Field(ITS_TYPE)] = False
     lit: Annotated[bool, Field(ITS_TYPE, late=True)] = True
-    owner: Annotated[str | None, Field(TextRule(9, "no"), late=True)] = None
-    secret: Annotated[str, Field(TextRule(9, "no"), in_api=False, in_tables=False)] = ""
+    owner: Annotated[str | None, Field(TextRule(9, Sentence("no")), late=True)] = None
+    secret: Annotated[str, Field(TextRule(9, Sentence("no")), in_api=False, in_tables=False)] = ""
 
 
 @answer_of(Berth)

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from service.audit.chain.form import Chain
 from service.errors import RevisionUntrusted
+from service.kernel.core_sentences import sentence
 from service.records.database.transactions import Connection
 from service.records.installation.restore_epochs import RestoreEpoch
 from service.records.published import policy_history, policy_revisions
@@ -172,7 +173,7 @@ class RevisionSeals:
                 judgement = await self.judged_with_lines(connection, revision)
                 if not judgement.is_trusted:
                     raise RevisionUntrusted(
-                        f"Revision {number} differs from its published version: {judgement.reason}"
+                        sentence("revision_differs", revision=number, reason=judgement.reason)
                     )
 
     async def learn(self, connection: Connection) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 
 PATIENCE: Final = 10.0
 """Seconds that a question waits for its turn."""
@@ -36,7 +37,7 @@ class ConcurrencyLimit:
             async with asyncio.timeout(self._patience):
                 await self._turn.acquire()
         except TimeoutError:
-            raise Unavailable("Too many policy questions are in progress. Try again") from None
+            raise Unavailable(sentence("too_many_questions")) from None
         try:
             yield
         finally:

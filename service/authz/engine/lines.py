@@ -175,7 +175,7 @@ def _require_valid(changes: Changes) -> None:
             continue
         # A demand is on an object that is mostly new too: report its fault once.
         of_other = layer == ASSURANCE and tuple(name.split(" ", 1)) in changes
-        fault = None if of_other else object_fault(layer, name)
+        fault: str | None = None if of_other else object_fault(layer, name)
         if len(codes) > 1 and len({*codes}) < len(codes):
             fault = fault or "a line appears twice"
         checked_before = good.issuperset(codes) and not has_codes_of_its_own(layer)

@@ -11,6 +11,8 @@ from urllib.parse import unquote_to_bytes
 
 from service.errors import BadRequest
 from service.kernel.cache_sizes import cache_size
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.value_rules import MAX_REGISTERED_PATH
 
 MAX_REQUEST_PATH: Final = 2048
@@ -44,39 +46,39 @@ def canonical(raw_path: bytes | str) -> str:
     §2.3). The message never repeats the path.
     """
     if len(raw_path) > MAX_REQUEST_PATH:
-        raise BadRequest(f"The path is longer than {MAX_REQUEST_PATH} bytes")
+        raise BadRequest(sentence("request_path_too_long", most=MAX_REQUEST_PATH))
     try:
         text = raw_path.decode("ascii") if isinstance(raw_path, bytes) else raw_path
     except UnicodeDecodeError:
-        raise BadRequest("The path contains bytes that must be percent-encoded") from None
+        raise BadRequest(sentence("path_without_encoding")) from None
     if _PLAIN.fullmatch(text) is not None:
         return text
     if not text.startswith("/"):
-        raise BadRequest("The path does not start with a slash")
+        raise BadRequest(sentence("path_without_slash"))
     if _ENCODED.fullmatch(text) is None:
-        raise BadRequest("The path contains a character that is not allowed")
+        raise BadRequest(sentence("path_with_forbidden_character"))
     for triplet in _TRIPLET.finditer(text):
         _check_encoded(int(triplet[1], 16))
     for segment in text[1:].split("/"):
         if segment in ("", ".", ".."):
-            raise BadRequest("The path contains an empty, '.' or '..' segment")
+            raise BadRequest(sentence("path_with_dot_segment"))
     return _decoded(text)
 
 
 def _check_encoded(byte: int) -> None:
     if byte in _UNRESERVED:
-        raise BadRequest("The path percent-encodes a character that must not be encoded")
+        raise BadRequest(sentence("path_with_needless_encoding"))
     if byte in _TRICKS:
-        raise BadRequest("The path percent-encodes a slash, backslash, percent sign or semicolon")
+        raise BadRequest(sentence("path_with_encoded_slash"))
 
 
 def _decoded(text: str) -> str:
     try:
         path = unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError:
-        raise BadRequest("The path is not UTF-8") from None
+        raise BadRequest(sentence("path_not_utf8")) from None
     if any(character < " " or "\x7f" <= character < "\xa0" for character in path):
-        raise BadRequest("The path contains a control character")
+        raise BadRequest(sentence("path_with_control_character"))
     return path
 
 
@@ -91,20 +93,17 @@ def canonical_external_path(raw_path: bytes | str) -> str:
     return canonical(raw_path)
 
 
-def registered_fault(path: str, *, may_end_in_slash: bool = False) -> str | None:
+def registered_fault(path: str, *, may_end_in_slash: bool = False) -> Sentence | None:
     """Return why ``path`` can't be registered as a resource or an endpoint template; None if it can.
 
     Allowed are literal segments of ``[A-Za-z0-9._~-]``, and ``{name}`` for a whole segment; no empty, ``.``
     or ``..`` segment; ``/`` alone is allowed. Resources of other services may end in a slash.
     """
     if len(path) > MAX_REGISTERED_PATH:
-        return f"a path has at most {MAX_REGISTERED_PATH} characters"
+        return sentence("path_too_long", most=MAX_REGISTERED_PATH)
     tested = path[:-1] if may_end_in_slash and len(path) > 1 and path.endswith("/") else path
     if tested == "/" != path or _REGISTERED.fullmatch(tested) is None:
-        return (
-            "a path starts with '/', and its segments are {name} or consist of letters, digits and . _ ~ "
-            "-; no segment is empty, '.' or '..'"
-        )
+        return sentence("not_a_path", segment="{name}")
     return None
 
 

@@ -12,7 +12,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from service.authz.engine.paths import registered_fault
 from service.kernel import account_acts, assurance, request_objects
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import is_code
+from service.kernel.core_sentences import sentence
 from service.kernel.operator_error import FaultsError
 from service.kernel.services import (
     ACTIONS,
@@ -136,14 +138,14 @@ class Rule(NamedTuple):
         return f"p, {self.layer}, {self.object}, {self.code}"
 
 
-def object_fault(layer: str, name: str) -> str | None:
+def object_fault(layer: str, name: str) -> Sentence | None:
     """Return why ``name`` can't be an object of ``layer``; None if it can."""
     if layer not in LAYERS:
-        return f"the layer must be {', '.join(LAYERS[:-1])} or {LAYERS[-1]}, not {layer!r}"
+        return sentence("unknown_layer", layers=LAYERS[:-1], last=LAYERS[-1], layer=repr(layer))
     return _GRAMMARS[layer].object_fault(name)
 
 
-def code_fault(layer: str, name: str, code: str) -> str | None:
+def code_fault(layer: str, name: str, code: str) -> Sentence | None:
     """Return why ``code`` can't be the code of a line of object ``name`` in ``layer``; None if it can."""
     return _ending_fault(layer, name, code) if UNTIL in code else _GRAMMARS[layer].code_fault(name, code)
 
@@ -158,87 +160,76 @@ def has_codes_of_its_own(layer: str) -> bool:
     return _GRAMMARS[layer].code_fault is not _code_fault
 
 
-def _resource_fault(name: str) -> str | None:
+def _resource_fault(name: str) -> Sentence | None:
     return None if name in _SITUATIONS else _route_fault(*split_object(name), whole=name)
 
 
-def _endpoint_fault(name: str) -> str | None:
+def _endpoint_fault(name: str) -> Sentence | None:
     if name in _SITUATIONS:
-        return f"{name} is an object of the {RESOURCE} layer"
+        return sentence("object_of_resource_layer", object=name, layer=RESOURCE)
     return _route_fault(PORTCULLIS, name, whole=name)
 
 
-def _route_fault(service: str, route: str, *, whole: str) -> str | None:
+def _route_fault(service: str, route: str, *, whole: str) -> Sentence | None:
     if whole != route and not is_other_service(service):
-        return f"{service!r} can't be the name of another service"
+        return sentence("not_another_service", service=repr(service))
     other = service != PORTCULLIS
     if other and route == UNREGISTERED:
         return None
     method, space, path = route.partition(" ")
     if method not in METHODS or not space:
-        return f"the object must be '<method> <path>' with a method of {', '.join(METHODS)}, not {route!r}"
+        return sentence("object_not_a_request", methods=METHODS, object=repr(route))
     fault = registered_fault(path, may_end_in_slash=other)
-    return f"{fault}; not {path!r}" if fault else None
+    return sentence("object_path_fault", fault=fault, path=repr(path)) if fault else None
 
 
-def _coded_fault(name: str) -> str | None:
-    return None if is_code(name) else f"the object must be a permission code, not {name!r}"
+def _coded_fault(name: str) -> Sentence | None:
+    return None if is_code(name) else sentence("object_not_a_code", object=repr(name))
 
 
-def _service_fault(name: str) -> str | None:
+def _service_fault(name: str) -> Sentence | None:
     service, space, action = name.partition(" ")
     if not space:
-        return (
-            None
-            if is_other_service(name)
-            else f"the object must be the name of another service, not {name!r}"
-        )
+        return None if is_other_service(name) else sentence("object_not_a_service", object=repr(name))
     if action in ACTIONS and is_service_name(service):
         return None
-    return f"the object must be '<service> <action>' with an action of {', '.join(ACTIONS)}, not {name!r}"
+    return sentence("object_not_an_action", actions=ACTIONS, object=repr(name))
 
 
-def _account_fault(name: str) -> str | None:
+def _account_fault(name: str) -> Sentence | None:
     if name in OBJECTS[ACCOUNT]:
         return None
-    return f"the object must be an act and its target, such as 'delete others', not {name!r}"
+    return sentence("object_not_an_act", object=repr(name))
 
 
-def _account_code_fault(name: str, code: str) -> str | None:
+def _account_code_fault(name: str, code: str) -> Sentence | None:
     if name in account_acts.NEVER_OPEN and code != NOBODY:
-        return f"'{name}' is always closed, so no line can open it"
+        return sentence("object_always_closed", object=name)
     return _code_fault(name, code)
 
 
-def _code_fault(_name: str, code: str) -> str | None:
+def _code_fault(_name: str, code: str) -> Sentence | None:
     if code in WORDS or is_code(code):
         return None
-    return f"the code must be a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
+    return sentence("code_of_line_malformed", code=repr(code))
 
 
-def _ending_fault(layer: str, name: str, code: str) -> str | None:
+def _ending_fault(layer: str, name: str, code: str) -> Sentence | None:
     if layer != RESOURCE or not is_other_service(split_object(name)[0]):
-        return f"only public access to other services can have an end, not {code!r}"
+        return sentence("end_of_line_refused", code=repr(code))
     if is_opening_word(code):
         return None
-    return (
-        f"an end must have the form '{ANYONE}{UNTIL}2026-12-31T00:00:00Z', or the same with {LOGIN}, not "
-        f"{code!r}"
-    )
+    return sentence("end_of_line_malformed", form=f"{ANYONE}{UNTIL}2026-12-31T00:00:00Z", code=repr(code))
 
 
-def _same_code_fault(name: str, code: str) -> str | None:
-    return (
-        None
-        if code == name
-        else f"object and code of a line of this layer must be equal, not {name!r} and {code!r}"
-    )
+def _same_code_fault(name: str, code: str) -> Sentence | None:
+    return None if code == name else sentence("object_not_code", object=repr(name), code=repr(code))
 
 
-def _service_code_fault(name: str, code: str) -> str | None:
+def _service_code_fault(name: str, code: str) -> Sentence | None:
     if " " in name:
-        return None if is_code(code) else f"the code must be a permission code, not {code!r}"
-    return None if code in _ROUTER else f"the code must be one of {', '.join(_ROUTER)}, not {code!r}"
+        return None if is_code(code) else sentence("code_of_line_required", code=repr(code))
+    return None if code in _ROUTER else sentence("code_of_line_not_among", codes=_ROUTER, code=repr(code))
 
 
 def assured(layer: str, name: str) -> str:
@@ -246,74 +237,70 @@ def assured(layer: str, name: str) -> str:
     return f"{layer} {name}"
 
 
-def _assurance_fault(name: str) -> str | None:
+def _assurance_fault(name: str) -> Sentence | None:
     layer, _, rest = name.partition(" ")
     if layer not in ASSURED:
-        layers = ", ".join(ASSURED)
-        return f"the object must be a layer of {layers} and one of its objects, not {name!r}"
+        return sentence("object_not_of_layers", layers=ASSURED, object=repr(name))
     return _GRAMMARS[layer].object_fault(rest)
 
 
-def _assurance_code_fault(_name: str, code: str) -> str | None:
+def _assurance_code_fault(_name: str, code: str) -> Sentence | None:
     words = assurance.WORDS
-    return None if code in words else f"the code must be one of {', '.join(words)}, not {code!r}"
+    return None if code in words else sentence("code_of_line_not_among", codes=words, code=repr(code))
 
 
-def _request_fault(name: str) -> str | None:
+def _request_fault(name: str) -> Sentence | None:
     if request_objects.is_asked(name):
         return None
-    return f"the object must be 'role <code>' or 'role <code> emergency', not {name!r}"
+    return sentence("object_not_a_role", object=repr(name))
 
 
-def _request_code_fault(_name: str, code: str) -> str | None:
+def _request_code_fault(_name: str, code: str) -> Sentence | None:
+    return None if code == LOGIN or is_code(code) else sentence("code_of_line_or_login", code=repr(code))
+
+
+def _approve_fault(name: str) -> Sentence | None:
+    if request_objects.is_decided(name):
+        return None
+    return sentence("object_not_a_stage", object=repr(name))
+
+
+def _approve_code_fault(name: str, code: str) -> Sentence | None:
+    if name.endswith(" self"):
+        return sentence("line_approves_oneself")
+    if name.endswith(" others"):
+        return None if is_code(code) else sentence("code_of_line_required", code=repr(code))
+    if name.endswith(" without-grant"):
+        return None if code == LOGIN else sentence("code_of_line_other", expected=LOGIN, code=repr(code))
+    # Revisions of development versions have @nobody.
     return (
         None
-        if code == LOGIN or is_code(code)
-        else f"the code must be a permission code or {LOGIN}, not {code!r}"
+        if code in (COUNTED, NOBODY)
+        else sentence("code_of_line_other", expected=COUNTED, code=repr(code))
     )
 
 
-def _approve_fault(name: str) -> str | None:
-    if request_objects.is_decided(name):
-        return None
-    return f"the object must have a form such as 'role auditor stage 1 for others', not {name!r}"
-
-
-def _approve_code_fault(name: str, code: str) -> str | None:
-    if name.endswith(" self"):
-        return "authors cannot approve their own requests, so this line is not allowed"
-    if name.endswith(" others"):
-        return None if is_code(code) else f"the code must be a permission code, not {code!r}"
-    if name.endswith(" without-grant"):
-        return None if code == LOGIN else f"the code must be {LOGIN}, not {code!r}"
-    # Revisions of development versions have @nobody.
-    return None if code in (COUNTED, NOBODY) else f"the code must be {COUNTED}, not {code!r}"
-
-
-def _review_fault(name: str) -> str | None:
+def _review_fault(name: str) -> Sentence | None:
     if name in OBJECTS[REVIEW]:
         return None
     if (code := request_objects.code_of_review(name)) is not None:
         return _coded_fault(code)
-    return f"the object must be one of {', '.join(sorted(OBJECTS[REVIEW]))}, not {name!r}"
+    return sentence("object_not_among", objects=sorted(OBJECTS[REVIEW]), object=repr(name))
 
 
-def _review_code_fault(name: str, code: str) -> str | None:
+def _review_code_fault(name: str, code: str) -> Sentence | None:
     if name in request_objects.NEVER_OPEN:
-        return (
-            "reviewers cannot decide about their own access or on behalf of others, so this line is not "
-            "allowed"
-        )
+        return sentence("line_reviews_oneself")
     if (named := request_objects.code_of_review(name)) is not None:
         return _same_code_fault(named, code)
-    return None if code == NOBODY or is_code(code) else f"the code must be a permission code, not {code!r}"
+    return None if code == NOBODY or is_code(code) else sentence("code_of_line_required", code=repr(code))
 
 
 class _Grammar(NamedTuple):
     """Grammar of the objects of a layer, and of the codes of their lines: each returns the fault, or None."""
 
-    object_fault: Callable[[str], str | None]
-    code_fault: Callable[[str, str], str | None] = _code_fault
+    object_fault: Callable[[str], Sentence | None]
+    code_fault: Callable[[str, str], Sentence | None] = _code_fault
 
 
 _GRAMMARS: Final[Mapping[str, _Grammar]] = {

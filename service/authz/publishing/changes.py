@@ -17,6 +17,7 @@ from service.authz.publishing.publisher import candidate, publish_if_changed
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
 from service.kernel.assurance import STRENGTHS
+from service.kernel.core_sentences import sentence
 from service.kernel.write import DryRun, Write
 from service.records import role_rights
 from service.records.database.transactions import Connection, Database
@@ -78,7 +79,7 @@ class Change:
 
 def not_buildable(fault: PolicyError) -> Conflict:
     """Return the refusal of a change after which no policy could be built."""
-    detail = "The policy can't be built from the stored data"
+    detail = sentence("policy_unbuildable")
     return Conflict(detail, rule="consistent", faults=list(fault.faults))
 
 
@@ -89,8 +90,7 @@ async def _require_able(connection: Connection, candidate: Policy, in_force: Pol
         connection, after
     ):
         raise Conflict(
-            "This demands a second factor from administrators of the policy, but no enabled "
-            "administrator has a sufficient one",
+            sentence("factor_locks_administrators_out"),
             rule="way_back",
         )
 
@@ -197,12 +197,10 @@ class PolicyChanges:
             shipped = await asyncio.to_thread(self._read)
         except PolicyError as fault:
             _log.error("the model or the policy files can't be used", reason=str(fault))
-            raise Conflict(
-                "The model or the policy files can't be used; see the log", rule="consistent"
-            ) from fault
+            raise Conflict(sentence("policy_files_unusable"), rule="consistent") from fault
         if shipped != self._shipped:
             raise Conflict(
-                "The model or the policy files have changed: restart the service to use them",
+                sentence("policy_files_changed"),
                 rule="changed_meanwhile",
             )
 
@@ -213,7 +211,7 @@ class PolicyChanges:
             async with asyncio.timeout(WITHIN):
                 await self._turn.acquire()
         except TimeoutError:
-            raise Unavailable("Other policy changes are still in progress. Try again") from None
+            raise Unavailable(sentence("policy_being_changed")) from None
         try:
             yield
         finally:
@@ -244,14 +242,14 @@ class PolicyChanges:
                 )
                 policy, in_force = self._live.as_now(published), self._live.current
         except UntrustedRevisionError as fault:
-            raise Unavailable(f"The policy can't be published: {fault}") from fault
+            raise Unavailable(sentence("policy_unpublishable", fault=fault)) from fault
         except PolicyError as fault:
             raise not_buildable(fault) from fault
         if policy.revision < in_force.revision or (
             policy.revision == in_force.revision and policy.digest != in_force.digest
         ):
             _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
-            raise Unavailable("The database has lost policy revisions that are in force")
+            raise Unavailable(sentence("revisions_lost"))
         await role_rights.settle(change.connection)
         await require_way_back(policy, in_force)
         await _require_able(change.connection, policy, in_force)

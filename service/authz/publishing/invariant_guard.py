@@ -13,6 +13,7 @@ from service.authz.invariants.statements import Invariants
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Conflict
+from service.kernel.core_sentences import sentence
 from service.kernel.write import DryRun
 from service.records import assignments, role_holdings, role_rights, roles
 from service.records.assignments import Present
@@ -119,6 +120,4 @@ def broken(violations: Sequence[Violation]) -> Conflict:
         for violation in violations
     ]
     names = ", ".join(dict.fromkeys(violation.statement.name for violation in violations))
-    return Conflict(
-        f"This would violate an invariant of the policy: {names}", rule="invariant", brokenInvariants=members
-    )
+    return Conflict(sentence("invariant_violated", names=names), rule="invariant", brokenInvariants=members)

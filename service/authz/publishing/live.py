@@ -15,6 +15,7 @@ from service.authz.engine.rules import PolicyError
 from service.authz.invariants.statements import Invariants
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.records import menus
 from service.records.database.transactions import Connection, Database
@@ -214,7 +215,7 @@ class LivePolicy:
                 while self.current.revision < revision:
                     await self._swapped.wait()
         except TimeoutError:
-            raise Unavailable(f"This worker has a revision older than {revision}") from None
+            raise Unavailable(sentence("revision_too_old", revision=revision)) from None
         return self.current
 
 

@@ -17,6 +17,7 @@ from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Conflict
 from service.kernel.assurance import STRENGTHS, Acr, challenge_of
 from service.kernel.codes import HeldCodes
+from service.kernel.core_sentences import sentence
 from service.kernel.permission_catalogue import ADMINISTERING
 
 _EVERYTHING: Final = HeldCodes(["*"])
@@ -51,7 +52,7 @@ async def require_way_back(candidate: Policy, in_force: Policy) -> None:
     """
     if in_force.revision and (closing := await asyncio.to_thread(_newly_locked_out, candidate, in_force)):
         raise Conflict(
-            "This would lock everyone out of the policy administration, including holders of all permissions",
+            sentence("locks_everyone_out"),
             rule="way_back",
             lockedOut=closing,
         )

@@ -10,6 +10,7 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import RevisionUnknown, Unavailable
+from service.kernel.core_sentences import sentence
 from service.records.database.transactions import Database
 from service.records.published import policy_revisions
 
@@ -70,7 +71,7 @@ class PublishedRevisions:
             async with asyncio.timeout(PATIENCE):
                 return await self._newest_since(arrived)
         except TimeoutError:
-            raise Unavailable("The newest policy revision is unknown") from None
+            raise Unavailable(sentence("revision_unread")) from None
 
     async def _newest_since(self, moment: float) -> int:
         """Return the newest revision by an answer that was asked for after ``moment``."""

@@ -7,6 +7,7 @@ from msgspec import Meta
 from service.endpoints.request_rules import Stage
 from service.errors import Unavailable
 from service.features.access_requests.catalogue import FEW, Catalogue, Offered
+from service.features.access_requests.sentences import sentence
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, login
 from service.web.messages.schema import Id, Page, PageQuery, Schema
@@ -56,7 +57,7 @@ class RequestableRoleList(Responders, at="/api/access-request/role/list"):
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[RequestableRole]:
         """List the roles that the caller may request, with their access and approvers."""
         if context.policy is None:
-            raise Unavailable("No policy has been loaded yet")
+            raise Unavailable(sentence("no_policy"))
         offered, total = await self._catalogue.offered(context.policy, context.user, query.part)
         items = [_shown(each) for each in offered]
         return Page(items=items, page=query.page, size=query.size, total=total)

@@ -7,18 +7,19 @@ from typing import Any, Final
 from service.authz.engine.policy import Decision
 from service.errors import ValidationFailed
 from service.features.access_requests.schema import AccessRequest, NewRequest
+from service.features.access_requests.sentences import sentence
 from service.kernel.identity import Caller
 from service.kernel.value_rules import REASON, TextRule
 from service.records import request_rules
 from service.records.database.transactions import Connection
 from service.records.request_rules import RequestRule
 
-NO_ROLE: Final = "No role with this id or code can be requested"
+NO_ROLE: Final = sentence("no_requestable_role")
 _AHEAD: Final = timedelta(days=366)
 _TEXTS: Final = {
     "reason": ("reason", REASON),
-    "ticket": ("ticket", TextRule(128, "must have at most 128 characters")),
-    "decision_id": ("decisionId", TextRule(64, "must have at most 64 characters")),
+    "ticket": ("ticket", TextRule(128, sentence("too_long", most=128))),
+    "decision_id": ("decisionId", TextRule(64, sentence("too_long", most=64))),
 }
 """The texts of a request: name in the body and rule of each. All approvers can read them."""
 
@@ -27,7 +28,7 @@ async def rule_of(connection: Connection, given: Mapping[str, Any]) -> RequestRu
     """Return the rule of the given enabled role; raises ``ValidationFailed`` if it has none."""
     role_id, role_code = given.get("role_id"), given.get("role_code")
     if (role_id is None) == (role_code is None):
-        raise ValidationFailed(("roleId", "Send either roleId or roleCode"))
+        raise ValidationFailed(("roleId", sentence("role_id_or_role_code")))
     for rule in await request_rules.of_enabled_roles(connection):
         if role_id == rule.role_id or role_code == rule.role_code:
             return rule
@@ -46,19 +47,19 @@ def new_request(
     deadline = now + timedelta(seconds=rule.pending_timeout)
     faults = []
     if (until is None) == (duration is None):
-        faults.append(("duration", "Send either duration or until"))
+        faults.append(("duration", sentence("duration_or_until")))
     elif duration is not None and duration > rule.max_duration:
-        faults.append(("duration", f"must be at most {rule.max_duration} seconds"))
+        faults.append(("duration", sentence("duration_too_long", most=rule.max_duration)))
     elif until is not None and until <= since:
-        faults.append(("until", "must be after the start"))
+        faults.append(("until", sentence("not_after_start")))
     elif until is not None and until - since > timedelta(seconds=rule.max_duration):
-        faults.append(("until", f"must be at most {rule.max_duration} seconds after the start"))
+        faults.append(("until", sentence("end_too_late", most=rule.max_duration)))
     if begins is not None and rule.emergency:
-        faults.append(("from", "must be empty in an emergency: the role starts at once"))
+        faults.append(("from", sentence("start_in_emergency")))
     elif since - now > _AHEAD:
-        faults.append(("from", f"must be within {_AHEAD.days} days"))
+        faults.append(("from", sentence("start_too_late", days=_AHEAD.days)))
     if rule.reason_required and not (given.get("reason") or "").strip():
-        faults.append(("reason", "A reason is required for this role"))
+        faults.append(("reason", sentence("reason_required_by_role")))
     texts = ((name, rule, given.get(field)) for field, (name, rule) in _TEXTS.items())
     faults += [(name, fault) for name, rule, text in texts if text is not None and (fault := rule(text))]
     if faults:
@@ -100,6 +101,6 @@ def granted_expiry(request: NewRequest, until: datetime | None, now: datetime) -
 def require_shorter(request: AccessRequest, until: datetime, now: datetime) -> None:
     """Raise ``ValidationFailed`` if an approval until ``until`` would extend the requested period."""
     if until <= max(now, request.valid_from or now):
-        raise ValidationFailed(("until", "must be in the future and after the start"))
+        raise ValidationFailed(("until", sentence("not_after_request_start")))
     if until > requested_expiry(request, now):
-        raise ValidationFailed(("until", "An approval can shorten the requested duration, but not extend it"))
+        raise ValidationFailed(("until", sentence("approval_extends")))

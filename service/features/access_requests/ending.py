@@ -7,6 +7,7 @@ from service.administration.events import Leaving, RoleChange
 from service.errors import Conflict
 from service.features.access_requests import store
 from service.features.access_requests.log_entries import of_request
+from service.features.access_requests.sentences import sentence
 from service.kernel.origin import FieldChange
 from service.records.database.transactions import Connection
 
@@ -36,8 +37,8 @@ async def _require_closed(connection: Connection, role_id: int) -> None:
     changed rule would let approvers close it that were chosen afterwards.
     """
     for emergency in await store.open_emergencies(connection, role_id):
-        who = f"{emergency.user_name} got the role in an emergency that is not closed"
-        raise Conflict(f"{who}: request {emergency.id}", rule="in_use", accessRequestId=emergency.id)
+        stated = sentence("emergency_not_closed", user=emergency.user_name, request=emergency.id)
+        raise Conflict(stated, rule="in_use", accessRequestId=emergency.id)
 
 
 async def _fail_all(

@@ -22,8 +22,8 @@ FEATURE = Feature(
         ),
     ),
     by_people={
-        "request": "Only people can request roles; API keys cannot",
-        "approve": "Only people can decide about requests; API keys cannot",
+        "request": "request_by_key",
+        "approve": "decision_by_key",
     },
     account_objects=(READ_REQUESTS,),
     enumerations={
@@ -42,6 +42,7 @@ FEATURE = Feature(
             after="keys",
         ),
     ),
+    sentences="sentences:sentence",
     tables="schema",
     parts="parts:RequestsPart",
     routes="api:add_routes",

@@ -32,8 +32,10 @@ from service.features.access_requests.effects import Effect, effect_of, permissi
 from service.features.access_requests.log_entries import of_request
 from service.features.access_requests.schema import AccessDecision, AccessRequest
 from service.features.access_requests.self_approval import TakingPart
+from service.features.access_requests.sentences import sentence
 from service.features.access_requests.store import Granted, Visible
 from service.kernel.clock import from_seconds, whole_milliseconds
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.fields import values_of
 from service.kernel.notify import Notices
@@ -152,7 +154,7 @@ class AccessRequests:
         change_log.concerns(change_log.role_target(rule.role_code))
         name = ask_at_once(rule.role_code) if rule.emergency else ask(rule.role_code)
         decision = _passed(
-            unit.check.ask(REQUEST, name), f"You are not allowed to request the role {rule.role_code}"
+            unit.check.ask(REQUEST, name), sentence("role_not_allowed_to_request", role=rule.role_code)
         )
         unit.check.require_demand(REQUEST, name)
         new = new_request(unit.caller, rule, given, decision, self.now())
@@ -179,7 +181,7 @@ class AccessRequests:
             request = await store.read(unit.connection, request_id, self.now(), own, for_update=True)
             if request.user_id != unit.caller.user_id:
                 raise PermissionDenied(
-                    "Only the author of a request can withdraw it", unit.check.ask(APPROVE, _self(request))
+                    sentence("only_author_withdraws"), unit.check.ask(APPROVE, _self(request))
                 )
             _require_pending(request)
             await store.end(unit.connection, request_id, "cancelled", self.now(), by=unit.caller.user_name)
@@ -240,11 +242,11 @@ class AccessRequests:
             request = await store.read(connection, request_id, now, visible, for_update=True)
             change_log.concerns(change_log.role_target(request.role_code))
             if not request.emergency or request.state != "approved":
-                raise Conflict("This request gave no role in an emergency", rule="history")
+                raise Conflict(sentence("no_emergency"), rule="history")
             known = (await store.decisions(connection, [request_id]))[request_id]
             made = await self._decision(unit, request, known, {"decision": "close", "reason": reason}, now)
             if closed := next((each for each in known if each.decision == "close"), None):
-                raise Conflict(f"{closed.user_name} has already closed it", rule="history")
+                raise Conflict(sentence("emergency_closed", user=closed.user_name), rule="history")
             await store.decide(connection, request_id, made)
             ids = ", ".join(made.decision_ids)
             unit.changes += _change(request, f"closed by {made.user_name} ({ids})")
@@ -380,7 +382,7 @@ async def _fail(unit: UnitOfWork, request: AccessRequest, now: datetime, reason:
     unit.changes += _change(request, f"failed: {reason}")
 
 
-def _passed(decision: Decision, why: str) -> Decision:
+def _passed(decision: Decision, why: Sentence) -> Decision:
     if not decision.allowed:
         raise PermissionDenied(why, decision)
     return decision
@@ -392,7 +394,7 @@ def _self(request: AccessRequest) -> str:
 
 def _require_pending(request: AccessRequest) -> None:
     if request.state != "pending":
-        raise Conflict(f"The request is already closed: it is {request.state}", rule="history")
+        raise Conflict(sentence("request_closed", state=request.state), rule="history")
 
 
 async def _may_still_ask(unit: UnitOfWork, request: AccessRequest, now: datetime) -> bool:

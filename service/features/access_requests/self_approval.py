@@ -16,6 +16,7 @@ from service.authz.engine.rules import APPROVE
 from service.errors import PermissionDenied
 from service.features.access_requests import store_appointees
 from service.features.access_requests.schema import AccessDecision, AccessRequest, Verdict
+from service.features.access_requests.sentences import sentence
 from service.kernel.persons import Persons
 from service.kernel.request_objects import Whose, stage_for
 from service.records.database.transactions import Connection
@@ -76,6 +77,8 @@ class TakingPart:
         }
         if passed := {number: answer for number, answer in answers.items() if answer.allowed}:
             return passed
-        why = "" if same is None else f": {same}"
+        why = sentence("request_not_decidable")
+        if same is not None:
+            why = sentence("request_not_decidable_by", why=same)
         denial = unit.check.ask(APPROVE, stage_for(request.role_code, 1, whose))
-        raise PermissionDenied(f"You are not allowed to decide about this request{why}", denial)
+        raise PermissionDenied(why, denial)

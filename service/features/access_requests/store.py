@@ -22,6 +22,7 @@ from service.features.access_requests.schema import (
     access_decision,
     access_request,
 )
+from service.features.access_requests.sentences import sentence
 from service.kernel.fields import values_of
 from service.kernel.value_rules import ID
 from service.records.assignments import instant
@@ -129,14 +130,12 @@ async def create(
     same = (access_request.c.user_id == new.user_id) & (access_request.c.role_id == new.role_id)
     pending = sa.select(access_request.c.id).where(same, access_request.c.state == "pending")
     if (other := (await connection.execute(pending)).scalar_one_or_none()) is not None:
-        raise Conflict(
-            "You already have a pending request for this role", rule="unique", accessRequestId=other
-        )
+        raise Conflict(sentence("request_pending"), rule="unique", accessRequestId=other)
     if new.emergency:
         lasts = access_request.c.granted_until > instant(new.create_time)
         given = sa.select(access_request.c.id).where(same, access_request.c.emergency, lasts).limit(1)
         if (other := (await connection.execute(given)).scalar_one_or_none()) is not None:
-            raise Conflict("You already have this role", rule="unique", accessRequestId=other)
+            raise Conflict(sentence("role_held"), rule="unique", accessRequestId=other)
     await _require_few(connection, new)
     written = sa.insert(access_request).values(columns).returning(*records.columns)
     return await records.returned(connection, written)
@@ -148,13 +147,11 @@ async def _require_few(connection: Connection, new: NewRequest) -> None:
     mine = sa.select(table.create_time).where(table.user_id == new.user_id, alike)
     pending = mine.where(table.state == "pending").offset(MOST_PENDING - 1).limit(1)
     if (await connection.execute(pending)).scalar_one_or_none() is not None:
-        raise Conflict(f"You have {MOST_PENDING} pending requests: withdraw one of them", rule="limit")
+        raise Conflict(sentence("too_many_pending_requests", most=MOST_PENDING), rule="limit")
     earlier = mine.order_by(table.id.desc()).offset(MOST_IN_AN_HOUR - 1).limit(1)
     at = (await connection.execute(earlier)).scalar_one_or_none()
     if at is not None and at > new.create_time - timedelta(hours=1):
-        raise Conflict(
-            f"You have made {MOST_IN_AN_HOUR} requests within an hour. Try again later", rule="limit"
-        )
+        raise Conflict(sentence("too_many_requests_in_an_hour", most=MOST_IN_AN_HOUR), rule="limit")
 
 
 async def read(
@@ -172,7 +169,7 @@ async def read(
         statement = statement.with_for_update()
     stored = await records.one_or_none(connection, statement)
     if stored is None:
-        raise NotFound("There is no such request")
+        raise NotFound(sentence("no_such_request"))
     return stored
 
 

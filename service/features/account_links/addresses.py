@@ -17,6 +17,7 @@ from service.errors import Conflict, LinkInvalid, RateLimited, RefreshRequired
 from service.features.account_links import store_tokens as account_tokens
 from service.features.account_links import store_undos as address_undos
 from service.features.account_links.links import AccountLinks, digest_of, links_of
+from service.features.account_links.sentences import sentence
 from service.kernel.identity import Caller, oneself, owner
 from service.kernel.notify import ActedBy, Notices, mailer_of
 from service.kernel.origin import FieldChange, field_changes
@@ -25,7 +26,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.user_list import User
 from service.settings import Settings
 
-_NO_ADDRESS: Final = "The account has no email address to confirm"
+_NO_ADDRESS: Final = sentence("no_address")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -114,7 +115,7 @@ class Addresses:
             if user.email_reached:
                 await self._moving(connection, user, email)
             if not await accounts.agree_to_address(connection, user.id, email):
-                raise Conflict("Your address has changed in the meantime", rule="changed_meanwhile")
+                raise Conflict(sentence("address_changed_meanwhile"), rule="changed_meanwhile")
             changes = await _saving(connection, user)
         change_log.saved(changes)
 
@@ -152,7 +153,7 @@ class Addresses:
             change_log.concerns(change_log.user_target(user.user_name))
             await check.target(connection, user_id, "verify-address")
             if user.kind == "service":
-                raise Conflict("A service account has no address to confirm", rule="kind_of_account")
+                raise Conflict(sentence("service_without_address"), rule="kind_of_account")
             if user.email is None:
                 raise Conflict(_NO_ADDRESS, rule="confirmed_address")
             if user.email_verified:
@@ -182,7 +183,7 @@ async def _own(connection: Connection, caller: Caller) -> User:
         raise RefreshRequired
     [user] = users
     if user.kind == "service":
-        raise Conflict("A service account has no address to confirm", rule="kind_of_account")
+        raise Conflict(sentence("service_without_address"), rule="kind_of_account")
     if user.email is None:
         raise Conflict(_NO_ADDRESS, rule="confirmed_address")
     return user

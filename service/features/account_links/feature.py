@@ -16,6 +16,7 @@ FEATURE = Feature(
         "/api/user/{id}/email/verification",
         "/api/user/profile/email",
     ),
+    sentences="sentences:sentence",
     tables="schema",
     routes="routes:add_routes",
     jobs="jobs:jobs",

@@ -18,6 +18,7 @@ from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, SecondFactorRequired
 from service.features.account_links import store_tokens as account_tokens
 from service.features.account_links.links import AccountLinks, Link, digest_of
+from service.features.account_links.sentences import sentence
 from service.features.account_links.store_tokens import AccountToken
 from service.kernel.identity import Caller, Target, owner
 from service.kernel.notify import Notices
@@ -71,13 +72,13 @@ class ForgottenPasswords:
             await BEFORE_ACCOUNT_EDIT.emit(connection, user_id, check.directory)
             self.links.require_mail()
             if user.kind == "service" or user.invited:
-                raise Conflict("The user has no password to reset", rule="has_password")
+                raise Conflict(sentence("no_password_to_reset"), rule="has_password")
             if user.status == "disabled" or user.ban is not None:
-                raise Conflict("The user is disabled or banned", rule="kept_out")
+                raise Conflict(sentence("user_out"), rule="kept_out")
             if await self.closed.includes(connection, user_id):
-                raise Conflict("The user can only sign in with a provider", rule="has_password")
+                raise Conflict(sentence("only_provider_sign_in"), rule="has_password")
             if user.email is None or user.recovery_email is None:
-                raise Conflict("The user has no confirmed email address", rule="confirmed_address")
+                raise Conflict(sentence("no_confirmed_address"), rule="confirmed_address")
             await self.notices.notify(connection, user_id, "reset_asked", "administrator")
             known = (user_id, user.user_name, user.recovery_email)
             return await self.links.mail(connection, _PURPOSE, *known, created_by=check.acting_id)
@@ -130,7 +131,7 @@ class ForgottenPasswords:
                 raise LinkInvalid
             known = await accounts.credentials_of(connection, spent.user_id)
             if known is None or (known.second_factor and not proved):
-                raise Conflict("The account was changed in the meantime", rule="changed_meanwhile")
+                raise Conflict(sentence("account_changed_meanwhile"), rule="changed_meanwhile")
             if await self.closed.includes(connection, known.user_id):
                 raise LinkInvalid  # it was mailed before
             return owner(spent.user_id)
@@ -143,9 +144,7 @@ class ForgottenPasswords:
         """Verify ``answer``; each attempt is first counted, for the link and for the account."""
         if answer is None:
             methods = await self.second_factors.methods(known.user_id)
-            raise SecondFactorRequired(
-                "The account has a second factor, which is required too", methods=methods
-            )
+            raise SecondFactorRequired(sentence("factor_required_for_reset"), methods=methods)
         by_passkey = answer.method == "passkey"
         # Recovery codes count too: a person with access to the mailbox could try them, but hardly guess
         # one.

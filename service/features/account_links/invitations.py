@@ -10,6 +10,7 @@ from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid
 from service.features.account_links import store_tokens as account_tokens
 from service.features.account_links.links import AccountLinks, Link, digest_of
+from service.features.account_links.sentences import sentence
 from service.kernel.identity import Caller, Target, owner
 from service.records import accounts, user_list
 from service.records.accounts import Credentials
@@ -40,7 +41,7 @@ class Invitations:
             await check.target(connection, user_id, "invite")
             await BEFORE_ACCOUNT_EDIT.emit(connection, user_id, check.directory)
             if not user.invited:
-                raise Conflict("Only people without a password can be invited", rule="has_password")
+                raise Conflict(sentence("only_without_password"), rule="has_password")
             by = {"created_by": check.acting_id}
             if not self.links.by_mail:
                 # The caller sees the link. For the creator of the account this equals setting the first
@@ -49,7 +50,7 @@ class Invitations:
                 await check.take_over(connection, [user_id], "made" if own else "link")
                 return await self.links.make(connection, "invitation", user_id, email=None, **by)
             if user.email is None:
-                raise Conflict("The user has no email address for the invitation", rule="confirmed_address")
+                raise Conflict(sentence("no_address_for_invitation"), rule="confirmed_address")
             return await self.links.mail(connection, "invitation", user_id, user.user_name, user.email, **by)
 
     async def accept(self, token: str, password: str, address: str) -> None:

@@ -18,6 +18,7 @@ from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.errors import Conflict, ValidationFailed
 from service.features.assignments import store
+from service.features.assignments.sentences import sentence
 from service.features.assignments.store import Assignment
 from service.kernel.clock import from_seconds, rfc3339, whole_milliseconds
 from service.kernel.identity import Target
@@ -153,7 +154,7 @@ class AssignmentEdits:
         await edited.unit.check.require_roles(connection, [stored.role_id])
         match(stored)
         if stored.how is not None:
-            raise Conflict("The assignment has ended", rule="history")
+            raise Conflict(sentence("assignment_ended"), rule="history")
         if stored.source == "directory":
             await BEFORE_ROLES_TAKEN.emit(connection, edited.target.user_id, [stored.role_id])
         return stored, await roles.read(connection, stored.role_id)
@@ -207,9 +208,7 @@ def _moved(before: Assignment, given: datetime | None, now: datetime) -> datetim
     if before.valid_from is not None and before.valid_from > now:
         return later or now
     if later is not None:
-        raise ValidationFailed(
-            ("from", "The assignment has already started: end it, and assign the role again")
-        )
+        raise ValidationFailed(("from", sentence("assignment_started")))
     return before.valid_from
 
 
@@ -218,9 +217,9 @@ def _require_approved(before: Assignment, new: Given) -> None:
     if before.source != "request" or before.valid_until is None:
         return
     if new.valid_from != before.valid_from:
-        raise ValidationFailed(("from", "The start cannot be changed: it was set by the approved request"))
+        raise ValidationFailed(("from", sentence("start_of_request")))
     if new.valid_until is None or new.valid_until > before.valid_until:
-        raise ValidationFailed(("until", "The end cannot be later than in the approved request"))
+        raise ValidationFailed(("until", sentence("end_after_request")))
 
 
 async def _require_grant(edited: _Edited, new: Given) -> None:
@@ -234,21 +233,21 @@ def _require_order(new: Given, given: Mapping[str, Any], now: datetime) -> None:
     if new.valid_until is None:
         return
     if new.valid_until <= now:
-        raise ValidationFailed(("until", "must be in the future"))
+        raise ValidationFailed(("until", sentence("not_in_future")))
     if new.valid_from is not None and new.valid_from >= new.valid_until:
         field = "from" if given.get("valid_from") is not None else "until"
-        raise ValidationFailed((field, "The start must be before the end"))
+        raise ValidationFailed((field, sentence("start_not_before_end")))
 
 
 async def _role_of(connection: Connection, given: Mapping[str, Any]) -> Role:
     """Return the role given by id or by code; raises ValidationFailed unless exactly one is given."""
     role_id, role_code = given.get("role_id"), given.get("role_code")
     if (role_id is None) == (role_code is None):
-        raise ValidationFailed(("roleId", "Give either roleId or roleCode"))
+        raise ValidationFailed(("roleId", sentence("role_id_or_code")))
     if role_code is not None:
         role_id = (await user_list.role_ids(connection, [role_code])).get(role_code)
     if role_id is None or await accounts.unknown_roles(connection, [role_id]):
-        raise ValidationFailed(("roleId" if role_code is None else "roleCode", "There is no such role"))
+        raise ValidationFailed(("roleId" if role_code is None else "roleCode", sentence("no_such_role")))
     return await roles.read(connection, role_id)
 
 
@@ -261,7 +260,7 @@ async def _require_new(connection: Connection, target: Target, new: Given, but: 
     """Raise Conflict if the user has another assignment of the role with the same interval."""
     same = await assignments.identical(connection, target, new, but)
     if same is not None:
-        raise Conflict("The user already has this assignment", rule="unique", assignmentId=same)
+        raise Conflict(sentence("assignment_exists"), rule="unique", assignmentId=same)
 
 
 async def _require_known(connection: Connection, new: Given) -> None:

@@ -14,6 +14,7 @@ FEATURE = Feature(
             after="export",
         ),
     ),
+    sentences="sentences:sentence",
     routes="routes:add_routes",
     jobs="jobs:jobs",
     checks="checks:CHECKS",

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from msgspec import Meta, Struct
 
 from service.errors import NotFound
+from service.features.assignments.sentences import sentence
 from service.kernel.value_rules import ID, Id
 from service.records.assignments import approved, instant, not_ended
 from service.records.database import filters
@@ -179,7 +180,7 @@ async def of_user(
     Raises NotFound for an unknown user.
     """
     if (await connection.execute(sa.select(user.c.id).where(user.c.id == user_id))).first() is None:
-        raise NotFound("There is no such user")
+        raise NotFound(sentence("no_such_user"))
     moment = instant(at)
     live = _live(moment).where(user_role.c.user_id == user_id)
     if not ended:
@@ -203,7 +204,7 @@ async def read(
     for statement in (live, over):
         if (row := (await connection.execute(statement)).one_or_none()) is not None:
             return _read(row)
-    raise NotFound("The user has no such assignment")
+    raise NotFound(sentence("no_such_assignment_of_user"))
 
 
 def _read(row: sa.Row[*tuple[Any, ...]]) -> Assignment:

@@ -7,5 +7,6 @@ FEATURE = Feature(
     title="Bulk changes of users, roles and resources",
     paths=("/api/user/bulk", "/api/role/bulk", "/api/resource/bulk"),
     enumerations={"RoleAction": "give take"},
+    sentences="sentences:sentence",
     routes="routes:add_routes",
 )

@@ -7,6 +7,8 @@ from operator import itemgetter
 from typing import Final
 
 from service import errors
+from service.features.bulk_acts.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +25,12 @@ class RowFaults:
     def __init__(self) -> None:
         self._found: list[errors.RowFault] = []
 
-    def add(self, row: int, field: str, message: str) -> None:
+    def add(self, row: int, field: str, message: Sentence) -> None:
         self._found.append(errors.RowFault(row, field, message))
 
     def note(self, row: int, field: str, refusal: errors.Refusal) -> None:
         denial = refusal if isinstance(refusal, errors.PermissionDenied | errors.ActOnOneself) else None
-        self._found.append(errors.RowFault(row, field, refusal.detail, refusal.code, denial))
+        self._found.append(errors.RowFault(row, field, refusal.stated(), refusal.code, denial))
 
     @contextmanager
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
@@ -41,8 +43,7 @@ class RowFaults:
             yield
         except errors.ValidationFailed as refusal:
             self._found += [
-                errors.RowFault(row, error["field"], error["message"], refusal.code)
-                for error in refusal.extra["errors"]
+                errors.RowFault(row, fault.field, fault.sentence, refusal.code) for fault in refusal.faults
             ]
         except (errors.PermissionDenied, errors.NotFound) as refusal:
             self.note(row, str(refusal.extra.get("field", denied)), refusal)
@@ -60,7 +61,7 @@ def add_duplicate_faults(faults: RowFaults, field: str, keys: Iterable[tuple[int
     first: dict[str, int] = {}
     for row, key in keys:
         if first.setdefault(key, row) != row:
-            faults.add(row, field, f"Row {first[key]} has the same record")
+            faults.add(row, field, sentence("same_record_twice", row=first[key]))
 
 
 WITHIN: Final = 60.0

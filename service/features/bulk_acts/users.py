@@ -13,6 +13,7 @@ from service.administration.user_edits import MAX_ROLES
 from service.authn.revocations import Revocations
 from service.errors import NotFound, ValidationFailed
 from service.features.bulk_acts.many_rows import WITHIN, BulkDone, RowFaults, add_duplicate_faults
+from service.features.bulk_acts.sentences import sentence
 from service.kernel.account_acts import Act
 from service.kernel.identity import Target
 from service.kernel.write import Write
@@ -68,7 +69,7 @@ class BulkActs:
 
         async def require_role(unit: UnitOfWork) -> None:
             if await accounts.unknown_roles(unit.connection, [role_id]):
-                raise ValidationFailed(("roleId", "There is no such role"))
+                raise ValidationFailed(("roleId", sentence("no_such_role")))
             until = FOR_GOOD if action == "give" else None
             await unit.check.require_roles(unit.connection, [role_id], until=until)
 
@@ -76,7 +77,7 @@ class BulkActs:
             had = {role.id for role in before.roles}
             after = had | {role_id} if action == "give" else had - {role_id}
             if len(after) > max(MAX_ROLES, len(had)):
-                raise ValidationFailed(("roleId", f"The user already has the maximum of {MAX_ROLES} roles"))
+                raise ValidationFailed(("roleId", sentence("too_many_roles", most=MAX_ROLES)))
             if after != had:
                 await self.accounts.edit(unit, target, before, {}, role_ids=after)
             return after != had
@@ -138,7 +139,7 @@ class BulkActs:
         for place, user_id in enumerate(user_ids):
             with faults.of(place + 1, f"ids[{place}]"):
                 if user_id not in stored:
-                    raise NotFound("There is no such user")
+                    raise NotFound(sentence("no_such_user"))
                 target = await unit.check.target(unit.connection, user_id, acts[0])
                 for act in acts[1:]:
                     await unit.check.require_act(unit.connection, target, act)

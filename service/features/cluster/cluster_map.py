@@ -18,6 +18,7 @@ from hiredis import ReplyError
 from redis.asyncio import BlockingConnectionPool
 
 from service.errors import Unavailable
+from service.features.cluster.sentences import sentence
 from service.keyspace import keys
 from service.keyspace.connection import Address, OpenNode, connect
 from service.keyspace.pipeline import Command, Pipeline, packed, refuse
@@ -108,7 +109,7 @@ class ClusterMap:
         node = next(iter(self.primaries()), None) if slot is None else self._owners[slot]
         if node is None:
             self.refresh_soon()
-            raise Unavailable("This shard of the session store has no primary")
+            raise Unavailable(sentence("shard_without_primary"))
         return node
 
     def is_up(self, slot: int) -> bool:
@@ -159,12 +160,12 @@ class ClusterMap:
                 return await self.owner_now(slot), False
         if kind in ("CLUSTERDOWN", "READONLY", "MASTERDOWN", "LOADING"):
             self.failed(asked)
-        raise Unavailable("The session store is unavailable") from ReplyError(error)
+        raise Unavailable(sentence("session_store_unavailable")) from ReplyError(error)
 
     async def look(self) -> None:
         """Read the slot owners; raises ``Unavailable`` if no server can report them."""
         if self._closed:
-            raise Unavailable("The session store is unavailable")
+            raise Unavailable(sentence("session_store_unavailable"))
         if self._looking is None:
             self._looking = asyncio.get_running_loop().create_task(self._look())
             self._looking.add_done_callback(self._looked)
@@ -209,7 +210,7 @@ class ClusterMap:
             if readable:
                 self._take(max(readable))
                 return
-        raise Unavailable("The session store is unavailable")
+        raise Unavailable(sentence("session_store_unavailable"))
 
     async def _view(self, node: Node) -> _View | None:
         """Return a server's view; None if the server sees no working cluster, as when it is cut off."""

@@ -12,5 +12,6 @@ FEATURE = Feature(
             help="the session store",
         ),
     ),
+    sentences="sentences:sentence",
     provides={"session-store-cluster": "client:Cluster"},
 )

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from service.errors import Unavailable
+from service.features.cluster.sentences import sentence
 from service.keyspace import keys
 from service.keyspace.confirming import Unconfirmed
 from service.keyspace.following import AT_ONCE
@@ -48,7 +49,7 @@ class RevocationWriter:
         if isinstance(group.failed, Unconfirmed):
             raise Unconfirmed from group.failed
         if group.failed is not None:
-            raise Unavailable("The revoked tokens and sessions could not be determined") from group.failed
+            raise Unavailable(sentence("revocations_unknown")) from group.failed
 
     async def _write(self, tag: str, revoked: Sequence[Revoked]) -> None:
         marked = [f"{user}:{until}" for kind, user, until in revoked if kind == "marked"]

@@ -19,6 +19,7 @@ from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.errors import ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import NewAccount
 from service.kernel.text import name_fault
 from service.operator.errors import NameFormatError, PasswordError, UnpreparedError
@@ -93,7 +94,7 @@ async def _create(settings: Settings, user: UserValues, password: str, role_code
             await live.load(database)
         roles = await user_list.role_ids(connection, role_codes)
         if unknown := sorted(set(role_codes) - set(roles)):
-            raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
+            raise ValidationFailed(*(("role", sentence("no_role_with_code", role=code)) for code in unknown))
         async with InvariantGuard(live).keeping(connection):
             return await accounts.create(
                 connection, password_hash, NewAccount(asdict(user)), list(roles.values())

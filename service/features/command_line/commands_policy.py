@@ -23,6 +23,7 @@ from service.authz.publishing.sync import Differences, differences, register
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
 from service.errors import Conflict
+from service.kernel.core_sentences import sentence
 from service.operator.database import with_database
 from service.operator.known_routes import known_routes, routes_of_code
 from service.operator.stores import reachable
@@ -286,9 +287,7 @@ async def _opened(settings: Settings, database: Database, resource_id: int) -> _
         # Without bindings all logged-in users pass, and a binding would close the resource to them.
         if bound and not any(button.enabled for button in bound):
             if top is None:
-                raise Conflict(
-                    "No enabled Button carries *, to which the resource could be bound", rule="consistent"
-                )
+                raise Conflict(sentence("no_full_button"), rule="consistent")
             await bindings.bind_buttons(
                 change.connection, resource_id, [*(bound_button.id for bound_button in bound), top]
             )

@@ -11,6 +11,7 @@ from service.authn.password_rules import NO_PASSWORD, PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
+from service.kernel.core_sentences import sentence
 from service.kernel.notify import Notices
 from service.keyspace import SessionStore
 from service.records import accounts, bans, factors
@@ -66,7 +67,7 @@ class Recovery:
         async with self.database.transaction() as connection:
             known = await accounts.standing(connection, user_name)
         if known is None:
-            raise NotFound("There is no user with that name")
+            raise NotFound(sentence("no_user_of_name"))
         if known.kind == "service":
             raise Conflict(NO_PASSWORD, rule="kind_of_account")
         return known.user_id
@@ -82,7 +83,7 @@ class Recovery:
             known = await accounts.credentials_of(connection, user_id)
             owner = await accounts.values(connection, user_id)
         if known is None or owner is None:
-            raise NotFound("There is no such user")
+            raise NotFound(sentence("no_such_user"))
         await self.rules.require("newPassword", new, owner, has_factor=known.second_factor)
         password_hash = await self.passwords.hash(new)
         unbanned = False
@@ -99,7 +100,7 @@ class Recovery:
                     expected_hash=known.password_hash,
                     initial=accounts.GIVEN,
                 ):
-                    raise Conflict("The password was changed meanwhile", rule="changed_meanwhile")
+                    raise Conflict(sentence("password_changed_since"), rule="changed_meanwhile")
                 await self.notices.notify(connection, user_id, "password_changed", "operator")
                 if enable:
                     enabled = await accounts.set_status(connection, user_id, "enabled")
@@ -126,7 +127,7 @@ class Recovery:
         async with self.database.transaction(within=_WITHIN) as connection:
             known = await accounts.standing_of(connection, user_id)
             if known is None:
-                raise NotFound("There is no such user")
+                raise NotFound(sentence("no_such_user"))
             await factors.lock(connection, user_id)
             gone = await factors.remove_all(connection, user_id)
             await self.notices.notify(connection, user_id, "factors_reset", "operator")
@@ -151,7 +152,4 @@ class Recovery:
             await Denials(self.database, self.store).settle(int(login_id), all_bans=enable)
             return await self.store.close_sessions(login_id)
         except Unavailable as refusal:
-            raise Unavailable(
-                "The password is set, but the session store has become unavailable: a login with the old "
-                "password at that moment may have left a session. Reset it again when the store is back"
-            ) from refusal
+            raise Unavailable(sentence("old_password_open")) from refusal

@@ -17,6 +17,7 @@ from typing import Final
 
 import service
 from service.errors import NotFound
+from service.features.console.sentences import sentence
 from service.features.console.texts import bundles, languages
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document
@@ -71,7 +72,7 @@ class Console:
         """Return the file at ``path``, whose first segment is the release. Raises NotFound."""
         release, _, name = path.partition("/")
         if release != await self._release_of_files():
-            raise NotFound("This is no file of the console that is served here: reload the page")
+            raise NotFound(sentence("no_console_file"))
         content = self._texts.get(name) or await self._files.content(name)
         return content.answer(context, HEADERS, KEPT)
 
@@ -131,7 +132,7 @@ class SwitchedOff:
         raise NotFound(_OFF)
 
 
-_OFF: Final = "The console is switched off here, by the setting console.enabled"
+_OFF: Final = sentence("console_off")
 
 
 def add_console(

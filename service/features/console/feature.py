@@ -5,5 +5,6 @@ from service.kernel.feature import Feature
 FEATURE = Feature(
     name="console",
     title="The console in browsers",
+    sentences="sentences:sentence",
     routes="api:add_routes",
 )

@@ -1,6 +1,7 @@
 """Discovery document of the decision point: ``/.well-known/authzen-configuration``."""
 
 from service.errors import NotFound
+from service.features.decisions.sentences import sentence
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, outside
 from service.web.messages.schema import ProtocolSchema
@@ -30,7 +31,7 @@ class AccessConfiguration(Responders, at="/.well-known/authzen-configuration"):
         """
         base = self._base
         if not base:
-            raise NotFound("The setting server.public_url is not set")
+            raise NotFound(sentence("public_url_unset"))
         return DecisionPointMetadata(
             policy_decision_point=base,
             access_evaluation_endpoint=f"{base}/access/v1/evaluation",

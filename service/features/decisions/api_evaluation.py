@@ -20,6 +20,7 @@ from service.features.decisions.messages import (
     posed_in,
 )
 from service.features.decisions.notes import Note
+from service.features.decisions.sentences import sentence
 from service.kernel.account_acts import BY_PERSON, where
 from service.kernel.identity import Caller
 from service.kernel.services import PORTCULLIS
@@ -72,7 +73,7 @@ def _show(known: Known, policy: Policy, asking: Caller) -> EvaluationDecision:
 
 def _policy_of(context: RequestContext) -> Policy:
     if context.policy is None:
-        raise Unavailable("No policy has been loaded yet")
+        raise Unavailable(sentence("no_policy"))
     return context.policy
 
 
@@ -112,7 +113,7 @@ class AccessEvaluations(_Asking, at="/access/v1/evaluations"):
             ends_with = ENDS_WITH[body.options.evaluations_semantic]
             return Decisions(evaluations=await self._decide(context, posed_in(body), ends_with))
         if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
-            raise BadRequest("A question must have a subject, an action and a resource")
+            raise BadRequest(sentence("question_incomplete"))
         answer = await self._decide_one(
             context, Evaluation(body.subject, body.action, body.resource, body.context)
         )

@@ -15,6 +15,7 @@ from service.features.decisions.evaluator import Answered, Known
 from service.features.decisions.forwarding import decision_allowing, identity_of, is_preflight
 from service.features.decisions.notes import Note
 from service.features.decisions.questions import ROUTE, TOKEN, Subject
+from service.features.decisions.sentences import sentence
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
 from service.kernel.identity import Caller, words_asked
 from service.kernel.services import NAME
@@ -71,9 +72,7 @@ class _Forward(Responders):
         self._tell(context, service, original, None, Answer(False, "other_service", decision))
         if by_person:
             raise ProxyRefused(refusal_of(BY_PERSON), decision)
-        raise ProxyRefused(
-            f"The account of the proxy is not allowed to ask about the service {service}", decision
-        )
+        raise ProxyRefused(sentence("proxy_service_not_allowed", service=service), decision)
 
     def _tell(
         self,

@@ -14,6 +14,7 @@ from service.errors import BadRequest, Unavailable
 from service.features.decisions.messages import ActionEntity, Properties, ResourceEntity, SubjectEntity, Type
 from service.features.decisions.questions import Resource, named_service
 from service.features.decisions.search import Part, Results, Search
+from service.features.decisions.sentences import sentence
 from service.kernel.identity import Caller
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import asks, needs
@@ -142,7 +143,7 @@ class _Searching(Endpoint[Search]):
         """Return the ids of the requested page; ``question`` identifies the search of a page token."""
         policy = context.policy
         if policy is None:
-            raise Unavailable("No policy has been loaded yet")
+            raise Unavailable(sentence("no_policy"))
         digest = hashlib.sha256(msgspec.json.encode([context.user.user_id, *question])).hexdigest()[:32]
         part = _part(page, digest)
         results = await find(policy, context.user, part)
@@ -160,9 +161,9 @@ def _part(page: PageOfSearch | UnsetType, digest: str) -> Part:
     try:
         token = _token(base64.urlsafe_b64decode(page.token))
     except (ValueError, msgspec.MsgspecError):
-        raise BadRequest("page.token: This is not a token from a response") from None
+        raise BadRequest(sentence("page_token_unknown")) from None
     if token.question != digest or (page.limit is not UNSET and token.limit != limit):
-        raise BadRequest("page.token: The token belongs to another search")
+        raise BadRequest(sentence("page_token_of_another"))
     return Part(token.offset, token.limit)
 
 

@@ -16,5 +16,6 @@ FEATURE = Feature(
     ),
     tags={"access": "Decisions about requests to other services, and about their permissions."},
     enumerations={"EvaluationsSemantic": "execute_all deny_on_first_deny permit_on_first_permit"},
+    sentences="sentences:sentence",
     routes="api:add_routes",
 )

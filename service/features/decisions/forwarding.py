@@ -8,6 +8,7 @@ from urllib.parse import quote
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ASSURANCE
 from service.errors import PermissionDenied, Unauthenticated, too_weak
+from service.features.decisions.sentences import sentence
 from service.kernel.identity import Caller
 from service.laboratory.analysis.answers import Answer
 from service.web.messages import original as originals
@@ -30,7 +31,7 @@ def decision_allowing(answer: Answer, caller: Caller | None) -> Decision:
         refusal = (
             too_weak(decision, caller)
             if decision.layer == ASSURANCE
-            else PermissionDenied("None of the permissions bound to this resource is held", decision)
+            else PermissionDenied(sentence("no_resource_permission"), decision)
         )
         refusal.decision = None  # the decision is not about the caller, which is the proxy
         raise refusal

@@ -10,6 +10,7 @@ from service.features.directories import store as directories
 from service.features.directories.directory import MAX_GROUP, MOST_GROUPS, Directories, Match
 from service.features.directories.managed import is_name
 from service.features.directories.schema import Directory, DirectoryValues, Kind
+from service.features.directories.sentences import sentence
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.text import unseen_fault
 from service.records import accounts
@@ -142,18 +143,18 @@ class OneDirectory(DirectoryEndpoint, at="/api/directory/{source}"):
     async def _values(self, source: str, body: DirectoryBody) -> DirectoryValues:
         faults = []
         if not is_name(source):
-            faults.append(("source", "must be a name: [a-z][a-z0-9-]{0,31}"))
+            faults.append(("source", sentence("not_a_directory_name", pattern="[a-z][a-z0-9-]{0,31}")))
         groups = [each.group for each in body.mapping]
         unseen = ((place, unseen_fault(group)) for place, group in enumerate(groups))
         faults += [(f"mapping[{place}].group", fault) for place, fault in unseen if fault is not None]
         if len(set(groups)) != len(groups):
-            faults.append(("mapping", "has a group twice"))
+            faults.append(("mapping", sentence("group_twice")))
         client = None
         if body.client is not None:
             async with self.database.snapshot() as connection:
                 client = await accounts.standing(connection, body.client)
             if client is None or client.kind != "service":
-                faults.append(("client", "There is no such service account"))
+                faults.append(("client", sentence("no_such_service_account")))
         if faults:
             raise ValidationFailed(*faults)
         return DirectoryValues(

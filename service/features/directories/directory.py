@@ -28,8 +28,10 @@ from service.features.directories import store as directories
 from service.features.directories import store_sign_ins as sign_ins
 from service.features.directories.managed import managed_by, target_of
 from service.features.directories.schema import Directory, DirectoryValues, SignedIn
+from service.features.directories.sentences import sentence
 from service.features.directories.store import Assigned
 from service.kernel.clock import from_seconds, whole_milliseconds
+from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import Target
 from service.kernel.notify import Notices
 from service.kernel.origin import field_changes, values_change
@@ -46,10 +48,8 @@ MOST_GROUPS: Final = 1000
 MAX_GROUP: Final = 254
 """Maximum characters of a group name in a mapping."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_BEYOND: Final = "The role has permissions above the ceiling of the directory"
-_ABOVE: Final = (
-    "The user has permissions above the ceiling of the directory, so the directory cannot edit the user"
-)
+_BEYOND: Final = sentence("role_above_ceiling")
+_ABOVE: Final = sentence("user_above_ceiling")
 
 _log = structlog.get_logger(__name__)
 
@@ -112,7 +112,7 @@ class Directories:
         async with self.units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
             before = await self._for_change(unit, name, match)
             await _require_known(unit.connection, values.ceiling)
-            why = "The ceiling has permissions that you do not hold"
+            why = sentence("ceiling_not_held")
             await unit.check.require(before.ceiling if before else (), why)
             await unit.check.require(values.ceiling, why, until=FOR_GOOD)
             self._require_name(name, values, before)
@@ -134,8 +134,8 @@ class Directories:
         async with self.units.of_rights(write, within=_WITHIN, pace="bulk") as unit:
             before = await self._for_change(unit, name, match)
             if before is None:
-                raise NotFound("There is no such directory")
-            await unit.check.require(before.ceiling, "The ceiling has permissions that you do not hold")
+                raise NotFound(sentence("no_such_directory"))
+            await unit.check.require(before.ceiling, sentence("ceiling_not_held"))
             await self._end_others(unit, name, ())
             await directories.delete(unit.connection, name)
             unit.changes += field_changes(target_of(name), _shown(before), {})
@@ -315,12 +315,12 @@ class Directories:
         """Return the stored directory; None for a provider without a mapping, which grants nothing."""
         stored = await directories.named(connection, source)
         if stored is not None and not stored.enabled:
-            raise managed_by(source, "The directory {name} is cut off")
+            raise managed_by(source, sentence("directory_cut_off", directory=source))
         return stored
 
     @staticmethod
     async def _denial(
-        connection: Connection, check: DelegationCheck, role_ids: list[int], why: str, *, strict: bool
+        connection: Connection, check: DelegationCheck, role_ids: list[int], why: Sentence, *, strict: bool
     ) -> Decision | None:
         if strict:
             await check.require_roles(connection, role_ids, why)
@@ -381,14 +381,12 @@ class Directories:
         A directory that is older than the provider can still be disabled.
         """
         if values.kind == "scim" and name in self.providers and (before is None or values.enabled):
-            raise ValidationFailed(
-                ("source", "is the name of a provider: choose another name for provisioning")
-            )
+            raise ValidationFailed(("source", sentence("source_is_provider")))
 
     def _require_served(self, values: DirectoryValues) -> None:
         """Raise ValidationFailed for an enabled directory whose feature is off; the next start would fail."""
         if values.enabled and values.kind in self.off:
-            fault = f"must be false: the feature {values.kind} is turned off"
+            fault = sentence("directory_feature_off", kind=values.kind)
             raise ValidationFailed(("enabled", fault))
 
     async def _for_change(self, unit: UnitOfWork, name: str, match: Match) -> Directory | None:
@@ -409,7 +407,7 @@ class Directories:
 async def _require_known(connection: Connection, ceiling: Collection[str]) -> None:
     stored = {button.auth_mark for button in await menus.button_codes(connection)}
     faults = [
-        (f"ceiling[{place}]", "No Button has this code")
+        (f"ceiling[{place}]", sentence("no_button_with_code"))
         for place, code in enumerate(ceiling)
         if code not in stored
     ]
@@ -428,31 +426,26 @@ async def _require_good(
         if (fault := await _fault_of_role(unit, values, ids.get(code)))
     ]
     if before is not None and before.kind != values.kind:
-        faults.append(("kind", "can't be changed"))
+        faults.append(("kind", sentence("unchangeable")))
     if (values.kind == "scim") != (values.client_id is not None):
-        faults.append(
-            (
-                "client",
-                "A service account is required for a provisioning directory, and not allowed otherwise",
-            )
-        )
+        faults.append(("client", sentence("client_required")))
     if faults:
         raise ValidationFailed(*faults)
     if values.client_id is not None:
         other = await directories.of_client(unit.connection, values.client_id)
         if other is not None and other.name != name:
-            raise Conflict("The service account already provisions another directory", rule="unique")
+            raise Conflict(sentence("client_taken"), rule="unique")
 
 
-async def _fault_of_role(unit: UnitOfWork, values: DirectoryValues, role_id: int | None) -> str:
-    """Return the reason why a directory may not grant a role; "" if it may."""
+async def _fault_of_role(unit: UnitOfWork, values: DirectoryValues, role_id: int | None) -> Sentence | None:
+    """Return the reason why a directory may not grant a role; None if it may."""
     if role_id is None:
-        return "There is no such role"
+        return sentence("no_such_role")
     if values.kind == "scim" and (await roles.read(unit.connection, role_id)).max_duration:
-        return "The role has a longest duration, but provisioning assigns roles without an end"
+        return sentence("role_with_longest_duration")
     if lacking := await unit.check.beyond(unit.connection, values.ceiling, [role_id]):
-        return f"The role has {lacking[0]}, which is above the ceiling"
-    return ""
+        return sentence("code_above_ceiling", code=lacking[0])
+    return None
 
 
 def _by_role(role: Role, source: str, until: datetime | None, since: datetime) -> Given | None:
@@ -472,7 +465,7 @@ def _is_unexpired(given: Given, now: datetime) -> bool:
 
 
 def _unknown_user() -> NotFound:
-    return NotFound("The directory does not have this user")
+    return NotFound(sentence("user_of_other_directory"))
 
 
 def _roles_of(values: DirectoryValues) -> set[str]:
@@ -498,7 +491,7 @@ async def read(database: Database, name: str) -> Directory:
     async with database.snapshot() as connection:
         stored = await directories.named(connection, name)
     if stored is None:
-        raise NotFound("There is no such directory")
+        raise NotFound(sentence("no_such_directory"))
     return stored
 
 
@@ -512,7 +505,7 @@ async def cut_off(
     """
     before = await directories.named(unit.connection, name)
     if before is None and not known and not await directories.has_linked_accounts(unit.connection, name):
-        raise NotFound("There is no such directory")
+        raise NotFound(sentence("no_such_directory"))
     kept = before or DirectoryValues(kind="oidc", client_id=None, mapping={}, ceiling=())
     values = DirectoryValues(
         kind=kept.kind,

@@ -12,6 +12,7 @@ from service.features.directories import store as directories
 from service.features.directories import store_sign_ins as sign_ins
 from service.features.directories.directory import Directories
 from service.features.directories.managed import managed_by
+from service.features.directories.sentences import sentence
 from service.features.directories.sessions import end_sessions_of
 from service.features.directories.ways_in import WaysIn
 from service.kernel.account_acts import Act
@@ -81,7 +82,7 @@ class SignInOrigins:
         """
         caller = write.caller
         if caller.key_id is not None:
-            raise Conflict("An API key has no session", rule="kind_of_account")
+            raise Conflict(sentence("session_of_key"), rule="kind_of_account")
         session = (await self.store.sessions(caller.login_id)).get(caller.device)
         async with self.units.of_rights(write) as unit:
             has_one = await factors.has_any(unit.connection, caller.user_id)
@@ -125,9 +126,9 @@ class SignInOrigins:
         connection, user_id = unit.connection, target.user_id
         known = [each for each in await origins.origins_of(connection, user_id) if each.source == source]
         if not known:
-            raise NotFound("The directory does not have this user")
+            raise NotFound(sentence("user_of_other_directory"))
         if any(each.managed for each in known):
-            raise managed_by(source, "The directory {name} manages the account: remove it there")
+            raise managed_by(source, sentence("managed_identity", directory=source))
         (user,) = await user_list.read_all(connection, [user_id])
         name = change_log.user_target(user.user_name)
         change_log.concerns(name)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from service.authn.second_factors import SecondFactors
 from service.errors import Conflict
+from service.features.directories.sentences import sentence
 from service.kernel.feature import provided
 from service.records import accounts, factors, origins, role_rights
 from service.records.database.transactions import Connection
@@ -50,7 +51,7 @@ class WaysIn:
         if closed:  # administrators keep their passwords
             closed = not await role_rights.is_administrator(connection, user_id)
         if closed or stored is None or stored.password_hash is None:
-            why = "This is your only way to sign in: create a passkey first, or ask for an invitation"
+            why = sentence("last_way_in")
             raise Conflict(why, rule="last_way_in")
 
     def _opens(self, origin: Origin) -> bool:

@@ -14,6 +14,7 @@ from service.features.decision_log.decision_event import Event, denial_in
 from service.features.explain.explained import Explained, explained_answer, refusal_answer
 from service.features.explain.policy_questions import require_kept
 from service.features.explain.question import Question, asked, is_by_id, revision_of, supposed
+from service.features.explain.sentences import sentence
 from service.kernel.identity import codes_asked
 from service.kernel.services import PORTCULLIS
 from service.laboratory.analysis import sources
@@ -107,7 +108,7 @@ class Explain(Responders, at="/api/policy/explain"):
             return body.revision
         revision = revision_of(body.decision_id, self.past.shipped.digest)
         if body.revision not in (None, revision):
-            raise ValidationFailed(("revision", "The decision belongs to another revision"))
+            raise ValidationFailed(("revision", sentence("decision_of_another_revision")))
         return revision
 
 
@@ -154,7 +155,7 @@ def require_log(context: RequestContext, policy: Policy) -> None:
     if not decision.allowed:
         if decision.layer == ASSURANCE:
             raise too_weak(decision)
-        raise PermissionDenied(f"Finding a refusal by its id requires the right to GET {_ENTRY}", decision)
+        raise PermissionDenied(sentence("refusal_not_allowed", path=_ENTRY), decision)
 
 
 _ENTRY: Final = "/api/operation-log/{id}"

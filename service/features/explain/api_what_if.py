@@ -8,6 +8,7 @@ from service.administration.resource_edits import NO_DEMAND
 from service.errors import ValidationFailed
 from service.features.explain.policy_layers import Name, Words
 from service.features.explain.policy_questions import WITHIN, PolicyQuestion
+from service.features.explain.sentences import sentence
 from service.features.explain.what_if import (
     DemandChange,
     demand_changes,
@@ -65,11 +66,11 @@ class WhatIfQuery(Schema):
 
     def __post_init__(self) -> None:
         if self.resource is None and (self.assurance is not None or self.services):
-            raise ValidationFailed(("assurance", "A demand can only be set for a resource"))
+            raise ValidationFailed(("assurance", sentence("demand_without_resource")))
         if self.assurance in (None, "none") and self.services:
             raise ValidationFailed(("services", NO_DEMAND))
         if sum(choice is not None for choice in (self.role_code, self.user_name, self.resource)) != 1:
-            raise ValidationFailed(("roleCode", "Name one of roleCode, userName and resource"))
+            raise ValidationFailed(("roleCode", sentence("one_of_role_user_resource")))
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ from service.features.explain.policy_layers import (
 )
 from service.features.explain.policy_questions import WITHIN, PolicyQuestion
 from service.features.explain.question import place_of
+from service.features.explain.sentences import sentence
 from service.kernel import identity
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
@@ -89,7 +90,7 @@ class WhoQuery(PageQuery, kw_only=True):
     def __post_init__(self) -> None:
         request, about = (self.method, self.path), (self.layer, self.object)
         if None in request if about == (None, None) else (None in about or request != (None, None)):
-            raise ValidationFailed(("path", "Name a method and a path, or a layer and an object of it"))
+            raise ValidationFailed(("path", sentence("request_or_object")))
 
     @property
     def kind(self) -> identity.Kind | None:
@@ -101,7 +102,7 @@ class WhoQuery(PageQuery, kw_only=True):
         """Return the function that answers; raises ValidationFailed for an invalid path or object."""
         if self.layer is not None and self.object is not None:
             if self.layer == ASSURANCE:
-                raise ValidationFailed(("layer", "No codes are held in this layer"))
+                raise ValidationFailed(("layer", sentence("layer_without_codes")))
             if fault := object_fault(self.layer, self.object):
                 raise ValidationFailed(("object", fault))
             return partial(who_may, layer=self.layer, name=self.object)
@@ -258,7 +259,7 @@ class WhatQuery(PageQuery):
 
     def __post_init__(self) -> None:
         if sum(choice is not None for choice in (self.role_code, self.user_name, self.codes)) != 1:
-            raise ValidationFailed(("roleCode", "Name one of roleCode, userName and codes"))
+            raise ValidationFailed(("roleCode", sentence("one_of_role_user_codes")))
 
     async def subject(self, connection: Connection, instant: Instant = NOW) -> Subject:
         """Return the subject as of ``instant``; raises ValidationFailed if it is unknown."""

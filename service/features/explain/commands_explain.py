@@ -18,6 +18,7 @@ from service.features.decision_log.decision_event import Event, denial_in, lates
 from service.features.explain import explained
 from service.features.explain.question import DecisionId, Question, asked, revision_of, supposed
 from service.features.explain.reviewing import Review, add_review, opened_log, review, review_one, unserved
+from service.features.explain.sentences import sentence
 from service.kernel.assurance import WORDS
 from service.kernel.services import PORTCULLIS, is_own
 from service.laboratory.analysis.sources import READ_WITHIN, Source, Subject, holder_of, subject_of
@@ -183,7 +184,7 @@ def _refusal(options: Namespace, environ: Mapping[str, str]) -> None:
     try:
         decision_id = msgspec.convert(options.id, DecisionId)
     except msgspec.ValidationError:
-        raise ValidationFailed(("ID", "is not a decision id")) from None
+        raise ValidationFailed(("ID", sentence("not_a_decision_id"))) from None
     event = _event(options.log, environ, decision_id)
     revision, passed = decided_by(decision_id)
 

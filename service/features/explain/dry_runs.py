@@ -16,6 +16,7 @@ from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, ass
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.sync import unrouted
 from service.errors import Unavailable
+from service.features.explain.sentences import sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import ORIGIN
@@ -179,7 +180,7 @@ class DryRuns:
                 except OvertakenError:
                     continue
             return run
-        raise Unavailable("Another change to the same data is in progress. Try again")
+        raise Unavailable(sentence("data_being_changed"))
 
 
 class _Run:

@@ -59,6 +59,7 @@ FEATURE = Feature(
             after="ending",
         ),
     ),
+    sentences="sentences:sentence",
     parts="parts:ExplainPart",
     routes="api:add_routes",
     provides={"menu-warnings": "menu_warnings:warning_of_menus"},

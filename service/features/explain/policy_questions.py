@@ -8,6 +8,7 @@ from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.errors import ValidationFailed
+from service.features.explain.sentences import sentence
 from service.laboratory.analysis.impact import Standing
 from service.laboratory.analysis.sources import Instant, PastPolicies, instant_of, standing_of
 from service.records.database.transactions import Connection, Database
@@ -47,4 +48,4 @@ class PolicyQuestion(Responders):
 async def require_kept(connection: Connection, name: str, revision: int) -> None:
     """Raise ValidationFailed for the field ``name`` unless the lines of ``revision`` are kept."""
     if not await policy_history.is_kept(connection, revision):
-        raise ValidationFailed((name, "The revision does not exist, or its lines were not stored"))
+        raise ValidationFailed((name, sentence("revision_not_stored")))

@@ -10,6 +10,7 @@ from service.authz.engine.policy import Policy, decided_by
 from service.authz.engine.rules import GRANT, PERMISSION, LayerName, object_fault
 from service.errors import BadRequest, Conflict, ValidationFailed
 from service.features.explain.policy_layers import At
+from service.features.explain.sentences import sentence
 from service.kernel.assurance import BY_STRONGEST, Satisfied, Word
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.kernel.services import PORTCULLIS
@@ -60,7 +61,7 @@ class Question(Schema):
 
     def __post_init__(self) -> None:
         if self.at is not None and (self.revision is not None or self.decision_id is not None):
-            raise ValidationFailed(("at", "Name a time, a revision or a decision"))
+            raise ValidationFailed(("at", sentence("time_revision_or_decision")))
 
 
 def is_by_id(body: Question) -> bool:
@@ -77,7 +78,7 @@ def supposed(body: Question, subject: Subject) -> Satisfied:
 
 Explains = Callable[[Policy, HeldCodes | None, Satisfied], Explanation | ObjectExplanation]
 
-_ONE: Final = "Name exactly one of: a request, a grant, a permission, or a layer and an object"
+_ONE: Final = sentence("one_question")
 
 
 def asked(body: Question) -> tuple[Place | None, Explains]:
@@ -98,7 +99,7 @@ def asked(body: Question) -> tuple[Place | None, Explains]:
         case ["grant" | "permission" as of_codes]:
             code = body.grant if of_codes == GRANT else body.permission
             if code is None or not is_code(code):
-                raise ValidationFailed((of_codes, "This is not a permission code"))
+                raise ValidationFailed((of_codes, sentence("no_permission_code")))
             return code, partial(_explained, of_codes, code)
         case ["object"]:
             layer, name = _both(layer=body.layer, object=body.object)
@@ -116,7 +117,7 @@ def _both(**members: str | None) -> list[str]:
     """Return the values of two members that go together; raises ValidationFailed if one is missing."""
     missing = [name for name, value in members.items() if value is None]
     if missing:
-        raise ValidationFailed(*((name, "The field is required") for name in missing))
+        raise ValidationFailed(*((name, sentence("required")) for name in missing))
     return [value for value in members.values() if value is not None]
 
 
@@ -131,7 +132,7 @@ def place_of(path: str, service: str = PORTCULLIS) -> str:
     try:
         return request_path(path, service)
     except BadRequest as refusal:
-        raise ValidationFailed(("path", refusal.detail)) from None
+        raise ValidationFailed(("path", refusal.stated())) from None
 
 
 def revision_of(decision_id: str, own_digest: str) -> int:
@@ -141,7 +142,5 @@ def revision_of(decision_id: str, own_digest: str) -> int:
     """
     own = decision_id.split("-")[1]
     if not own_digest.startswith(own):
-        raise Conflict(
-            "The decision was made with another static policy than the one of this node", rule="history"
-        )
+        raise Conflict(sentence("other_static_policy"), rule="history")
     return decided_by(decision_id)[0]

@@ -30,6 +30,7 @@ from service.authz.engine.rules import (
 )
 from service.errors import BadRequest, NotFound
 from service.features.decision_log.decision_event import DecisionEvent, Event
+from service.features.explain.sentences import sentence
 from service.features.log_reading import store_queries as queries
 from service.features.log_reading.store_queries import OperationDetail
 from service.kernel.assurance import Satisfied
@@ -133,12 +134,7 @@ async def refusal_of(connection: Connection | None, decision_id: str, event: Eve
         return await _logged_decision(connection, decision_id, event)
     entry = None if connection is None else await queries.refused(connection, decision_id)
     if connection is None or entry is None:
-        raise NotFound(
-            "Neither the operation log nor the decision log of this node has a refusal with this id. "
-            "Other decisions can't be found by id. Send the subject and the request instead: POST "
-            "/api/policy/explain, or portcullis policy explain USER METHOD PATH, with --service for "
-            "another service"
-        )
+        raise NotFound(sentence("no_such_refusal"))
     return await _logged_operation(connection, decision_id, entry)
 
 
@@ -184,7 +180,7 @@ async def _logged_operation(connection: Connection, decision_id: str, entry: Ope
     if entry.user_id is not None:
         user = await accounts.standing_of(connection, entry.user_id)
         if user is None:
-            raise NotFound("The operation log has the refusal, but its user has been deleted")
+            raise NotFound(sentence("refused_user_deleted"))
         subject = await subject_with(connection, user)
     return Refusal(
         log="operation-log",
@@ -221,7 +217,7 @@ async def explained(refusal: Refusal, known: Policy, policy_at: PolicyAt) -> Fou
     asked = refusal.asked or next(_meant(refusal, known), None)
     if asked is None:
         if first is None:
-            raise NotFound("The operation log has the refusal, but not its request")
+            raise NotFound(sentence("refused_request_not_stored"))
         return first
     place = asked.object if asked.layer in OF_CODES else None
     policy = await policy_at(place)

@@ -20,6 +20,7 @@ from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_usual
 from service.errors import ValidationFailed
 from service.features.explain.policy_layers import At
+from service.features.explain.sentences import sentence
 from service.kernel.identity import Kind
 from service.kernel.text import counted
 from service.laboratory.analysis.impact import Standing
@@ -212,7 +213,7 @@ def opened_log(name: str) -> AbstractContextManager[IO[bytes]]:
     try:
         return Path(name).open("rb")
     except OSError as error:
-        raise ValidationFailed(("LOG", f"can't be read: {error.strerror}")) from None
+        raise ValidationFailed(("LOG", sentence("log_unreadable", error=error.strerror))) from None
 
 
 def gains_and_losses(gains: Sequence[AccessChange], loses: Sequence[AccessChange]) -> Iterator[str]:

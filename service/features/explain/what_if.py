@@ -17,6 +17,8 @@ from service.authz.engine.rules import (
     assured,
 )
 from service.errors import ValidationFailed
+from service.features.explain.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import is_code
 from service.kernel.services import PORTCULLIS, split_object
 from service.laboratory.analysis.comparison import compared
@@ -30,8 +32,8 @@ def if_role_gave(
     """Return the access gained and lost; raises ValidationFailed for an unknown role or code."""
     given = standing.codes.get(role_code)
     if given is None:
-        raise ValidationFailed(("roleCode", "There is no such role"))
-    faults = [("without", f"The role does not have {code}") for code in without if code not in given]
+        raise ValidationFailed(("roleCode", sentence("no_such_role")))
+    faults = [("without", sentence("role_without_code", code=code)) for code in without if code not in given]
     _require_change([*faults, *_no_codes(with_)], without, with_)
     codes = tuple(sorted({*given, *with_} - set(without)))
     after = Standing(standing.policy, {**standing.codes, role_code: codes}, standing.users)
@@ -45,9 +47,11 @@ def if_user_had(
 
     Raises ValidationFailed for an unknown role, and for a removed role that the user does not have.
     """
-    faults = [("without", f"The user has no role {role}") for role in without if role not in had]
+    faults = [("without", sentence("user_without_role", role=role)) for role in without if role not in had]
     faults += [
-        ("with", f"The role {role[:64]!r} does not exist") for role in with_ if role not in standing.codes
+        ("with", sentence("role_does_not_exist", role=repr(role[:64])))
+        for role in with_
+        if role not in standing.codes
     ]
     _require_change(faults, without, with_)
     has = tuple(sorted({*had, *with_} - set(without)))
@@ -90,7 +94,7 @@ def with_resource(
     stored = policy.rules.codes(RESOURCE, name)
     bound = [code for code in stored if is_code(code)]
     faults = [
-        ("without", f"{code} does not give access to the resource") for code in without if code not in bound
+        ("without", sentence("code_not_of_resource", code=code)) for code in without if code not in bound
     ]
     _require_change([*faults, *_no_codes(with_)], without, [*with_, *words])
     codes = {*bound, *with_} - set(without)
@@ -110,26 +114,30 @@ def with_resource(
             absent=policy.absent,
         )
     except PolicyError as error:  # another resource has the same requests
-        raise ValidationFailed(("resource", str(error))) from None
+        raise ValidationFailed(("resource", sentence("policy_fault", fault=error))) from None
 
 
 def _require_resource(policy: Policy, name: str) -> None:
     service, request = split_object(name)
     method, _, path = request.partition(" ")
     if policy.service(service) is None:
-        raise ValidationFailed(("resource", "There is no such service"))
+        raise ValidationFailed(("resource", sentence("no_such_service")))
     if method not in METHODS:
-        raise ValidationFailed(("resource", "Name a method and a path, such as GET /api/user/{id}"))
+        raise ValidationFailed(("resource", sentence("method_and_path", example="GET /api/user/{id}")))
     if fault := registered_fault(path, may_end_in_slash=service != PORTCULLIS):
         raise ValidationFailed(("resource", fault))
 
 
-def _no_codes(given: Collection[str]) -> list[tuple[str, str]]:
-    return [("with", f"{code[:20]!r} is not a permission code") for code in given if not is_code(code)]
+def _no_codes(given: Collection[str]) -> list[tuple[str, Sentence]]:
+    return [
+        ("with", sentence("text_is_no_code", code=repr(code[:20]))) for code in given if not is_code(code)
+    ]
 
 
-def _require_change(faults: list[tuple[str, str]], without: Collection[str], with_: Collection[str]) -> None:
+def _require_change(
+    faults: list[tuple[str, Sentence]], without: Collection[str], with_: Collection[str]
+) -> None:
     if not without and not with_:
-        faults.append(("without", "Name what would be added or removed"))
+        faults.append(("without", sentence("nothing_changed")))
     if faults:
         raise ValidationFailed(*faults)

@@ -7,6 +7,7 @@ FEATURE = Feature(
     title="Uploads, downloads and public links of files",
     paths=("/api/file", "/api/public/file"),
     tags={"file": "Files: upload, list, download, delete, and public links."},
+    sentences="sentences:sentence",
     parts="parts:Files",
     routes="api:add_routes",
     jobs="jobs:jobs",

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from service.errors import NotFound, ValidationFailed
 from service.features.files import store as files
+from service.features.files.sentences import sentence
 from service.records.database.transactions import Database
 from service.settings import Upload
 
@@ -42,7 +43,9 @@ class PublicLinks:
         """
         life = self.limits.link_life if seconds is None else seconds
         if life > self.limits.link_max_life:
-            raise ValidationFailed(("expiresIn", f"At most {self.limits.link_max_life} seconds"))
+            raise ValidationFailed(
+                ("expiresIn", sentence("link_life_too_long", most=self.limits.link_max_life))
+            )
         token = secrets.token_urlsafe(_RANDOM_BYTES)
         async with self.database.transaction() as connection:
             expires = await files.link(connection, file_id, _hash(token), timedelta(seconds=life))
@@ -62,7 +65,7 @@ class PublicLinks:
         async with self.database.transaction() as connection:
             file = await files.of_link(connection, _hash(token))
         if file is None:
-            raise NotFound("There is no such link")
+            raise NotFound(sentence("no_such_link"))
         return file
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from multipart import MultipartError, PushMultipartParser, parse_options_header
 
 from service.errors import BadRequest, Refusal, TooLarge, UnsupportedMediaType, ValidationFailed
+from service.features.files.sentences import sentence
 from service.web.messages.request import Request
 
 AROUND: Final = 16 * 1024
@@ -31,7 +32,7 @@ class FileBody:
         """
         media_type, options = parse_options_header(request.content_type or "")
         if media_type != _MEDIA_TYPE or request.raw_header(b"content-encoding") is not None:
-            raise UnsupportedMediaType(f"The body must be {_MEDIA_TYPE}, and not compressed")
+            raise UnsupportedMediaType(sentence("multipart_required", type=_MEDIA_TYPE))
         self._parser = _parser(options.get("boundary", ""))
         self._pieces = request.body_pieces(silence)
         self._field = field
@@ -46,7 +47,7 @@ class FileBody:
                 self._check(event)
                 self.name = event.filename or ""
                 return
-        raise ValidationFailed((self._field, "The field is required"))
+        raise ValidationFailed((self._field, sentence("required")))
 
     async def content(self) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of the file, which is complete when the generator ends normally.
@@ -57,7 +58,7 @@ class FileBody:
             if isinstance(event, bytes):
                 yield event
             elif event is not None:
-                raise ValidationFailed((self._field, "The body must have one part only"))
+                raise ValidationFailed((self._field, sentence("one_part_only")))
 
     async def close(self) -> None:
         await self._events.aclose()
@@ -74,21 +75,21 @@ class FileBody:
                     # Bytes that the parser holds back, as the possible start of a boundary, are not counted
                     # yet.
                     if around < -_LONGEST_HEADER:
-                        raise TooLarge("There is too much around the file", headers={"Connection": "close"})
+                        raise TooLarge(sentence("too_much_around_file"), headers={"Connection": "close"})
                 self._parser.close()
             except MultipartError:
                 raise _malformed() from None
 
     def _check(self, segment: Any) -> None:
         if segment.name != self._field:
-            raise ValidationFailed((self._field, f"The body must have the field {self._field} only"))
+            raise ValidationFailed((self._field, sentence("only_file_field", field=self._field)))
         if segment.filename is None:
-            raise ValidationFailed((self._field, "The field must be a file, with its name"))
+            raise ValidationFailed((self._field, sentence("file_required")))
 
 
 def _parser(boundary: str) -> PushMultipartParser:
     if not (0 < len(boundary) <= _LONGEST_BOUNDARY and boundary.isascii()):
-        raise BadRequest("The boundary of the body is missing or malformed")
+        raise BadRequest(sentence("boundary_missing"))
     try:
         return PushMultipartParser(boundary, max_header_size=_LONGEST_HEADER, max_header_count=_MOST_HEADERS)
     except MultipartError:
@@ -96,4 +97,4 @@ def _parser(boundary: str) -> PushMultipartParser:
 
 
 def _malformed() -> Refusal:
-    return BadRequest(f"The body is not well-formed {_MEDIA_TYPE}", headers={"Connection": "close"})
+    return BadRequest(sentence("body_not_multipart", type=_MEDIA_TYPE), headers={"Connection": "close"})

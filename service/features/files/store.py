@@ -16,6 +16,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 
 from service.errors import NotFound, QuotaExceeded
+from service.features.files.sentences import sentence
 from service.kernel.value_rules import ID, Id
 from service.records.database.filters import contains_folded, equals
 from service.records.database.paging import RecordList, sorts_of
@@ -77,7 +78,7 @@ async def read(connection: Connection, file_id: int, *, lock: bool = False) -> F
     statement = _stored().where(file.c.id == file_id)
     stored = await _FILE.one_or_none(connection, statement.with_for_update(of=file) if lock else statement)
     if stored is None:
-        raise NotFound("There is no such file")
+        raise NotFound(sentence("no_such_file"))
     return stored
 
 
@@ -94,7 +95,7 @@ async def link(connection: Connection, file_id: int, token_hash: str, life: time
     rows = await connection.execute(written.returning(file.c.token_expire_time))
     expires: datetime | None = rows.scalar_one_or_none()
     if expires is None:
-        raise NotFound("There is no such file")
+        raise NotFound(sentence("no_such_file"))
     return expires
 
 
@@ -103,7 +104,7 @@ async def unlink(connection: Connection, file_id: int) -> None:
     unlinked = {"token_hash": None, "token_expire_time": None}
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(unlinked)
     if (await connection.execute(written)).rowcount == 0:
-        raise NotFound("There is no such file")
+        raise NotFound(sentence("no_such_file"))
 
 
 LEASE: Final = timedelta(minutes=10)
@@ -147,7 +148,7 @@ async def reserve(
     await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"file:{owner_id}", 0))))
     left = await _left(connection, owner_id, quota)
     if left is not None and left < least:
-        raise QuotaExceeded("The files of this user together would be too large")
+        raise QuotaExceeded(sentence("files_too_large_together"))
     size = most if left is None else min(most, left)
     prefix = (await connection.execute(select(object_space.c.prefix))).scalar_one()
     key = f"{prefix}/{secrets.token_hex(16)}"
@@ -171,7 +172,7 @@ async def _left(connection: Connection, owner_id: int, quota: Quota) -> int | No
     )
     total, files = (await connection.execute(used)).one()
     if quota.files and files >= quota.files:
-        raise QuotaExceeded("This user has as many files as one may have")
+        raise QuotaExceeded(sentence("too_many_files"))
     return max(0, quota.total_bytes - int(total)) if quota.total_bytes else None
 
 

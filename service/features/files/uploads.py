@@ -14,8 +14,10 @@ import structlog
 
 from service import errors
 from service.features.files import store as files
+from service.features.files.sentences import sentence
 from service.features.files.store import LEASE, Quota, Reservation
 from service.files.object_store import ObjectStore
+from service.kernel.coded_sentences import Sentence
 from service.kernel.media_types import HEAD, KIND_OF, extension_of, kinds_of
 from service.kernel.text import first_unseen
 from service.records.database.transactions import Database
@@ -30,18 +32,18 @@ def type_of(name: str, head: bytes, taken: Collection[str]) -> str:
     """
     extension = extension_of(name)
     if extension and extension not in KIND_OF:
-        raise errors.UnsupportedMediaType("Files with this extension are not accepted")
+        raise errors.UnsupportedMediaType(sentence("extension_refused"))
     kinds = kinds_of(head)
     if not extension:
         kinds = [kind for kind in kinds if kind.media_type in taken]
         if not kinds:
-            raise errors.UnsupportedMediaType("Files with this content are not accepted")
+            raise errors.UnsupportedMediaType(sentence("content_refused"))
         return kinds[0].media_type
     kind = KIND_OF[extension]
     if kind.media_type not in taken:
-        raise errors.UnsupportedMediaType("Files with this extension are not accepted")
+        raise errors.UnsupportedMediaType(sentence("extension_refused"))
     if kind not in kinds:
-        raise errors.ValidationFailed(("file", "The content is not what the extension of the name says"))
+        raise errors.ValidationFailed(("file", sentence("content_differs_from_extension")))
     return kind.media_type
 
 
@@ -110,7 +112,7 @@ class Incoming:
         if monotonic() - self._renewed < self.every:
             return
         if not await self.renew():
-            raise errors.Unavailable("The upload took too long between two of its parts")
+            raise errors.Unavailable(sentence("upload_paused"))
         self._renewed = monotonic()
 
 
@@ -144,7 +146,7 @@ async def _in_time(turns: asyncio.Semaphore, deadline: float) -> AsyncIterator[N
         async with asyncio.timeout_at(deadline):
             await turns.acquire()
     except TimeoutError:
-        raise errors.Unavailable("Too many uploads at once", retry_after=int(PATIENCE)) from None
+        raise errors.Unavailable(sentence("too_many_uploads"), retry_after=int(PATIENCE)) from None
     try:
         yield
     finally:
@@ -189,7 +191,7 @@ class Uploads:
     def refuse_length(self, least: int) -> None:
         """Raise TooLarge if ``least``, the smallest possible size in bytes, is over the limit."""
         if least > self._limits.max_bytes:
-            raise errors.TooLarge(f"The file is larger than {self._limits.max_bytes} bytes", headers=_CLOSE)
+            raise errors.TooLarge(sentence("file_too_large", most=self._limits.max_bytes), headers=_CLOSE)
 
     async def receive(self, offer: Offer) -> files.File:
         """Receive one file, and return its record.
@@ -262,7 +264,7 @@ class Uploads:
     async def _settle(self, reserved: Reservation, incoming: Incoming) -> files.File:
         async with self._database.transaction() as connection:
             if not await files.settle(connection, reserved.file_id, incoming.size, incoming.sha256):
-                raise errors.Unavailable("The upload took too long")
+                raise errors.Unavailable(sentence("upload_too_slow"))
             return await files.read(connection, reserved.file_id)
 
     def _begin_clearing(self, reserved: Reservation) -> asyncio.Task[None]:
@@ -287,27 +289,27 @@ class Uploads:
 
     def _too_much(self, granted: int) -> errors.Refusal:
         if granted < self._limits.max_bytes:
-            return errors.QuotaExceeded("The files of this user together would be too large", headers=_CLOSE)
-        return errors.TooLarge(f"The file is larger than {granted} bytes", headers=_CLOSE)
+            return errors.QuotaExceeded(sentence("files_too_large_together"), headers=_CLOSE)
+        return errors.TooLarge(sentence("file_too_large", most=granted), headers=_CLOSE)
 
 
 MAX_BYTES: Final = 255
 """Bytes of the longest name in UTF-8: the limit of file systems, so that downloads can be saved."""
 
 
-def file_name_fault(name: str) -> str | None:
+def file_name_fault(name: str) -> Sentence | None:
     """Return the fault of a file name, as a phrase that starts with "must"; None if it is valid.
 
     A path is rejected, not shortened to its last part: the shortened name would not be the requested name.
     """
     if not name:
-        return "must have a file name"
+        return sentence("file_name_missing")
     if len(name.encode(errors="replace")) > MAX_BYTES:
-        return f"must have a file name of at most {MAX_BYTES} bytes"
+        return sentence("file_name_too_long", most=MAX_BYTES)
     if first_unseen(name) is not None:  # a name that ends with "jpg.exe" can look like "exe.gpj"
-        return "must have a file name without characters that can't be seen"
+        return sentence("file_name_unseen")
     if "/" in name or "\\" in name:
-        return "must have a file name, not a path"
+        return sentence("file_name_is_path")
     if name != name.strip() or name.endswith("."):
-        return "must have a file name that neither begins nor ends with a space, nor ends with a dot"
+        return sentence("file_name_ends")
     return None

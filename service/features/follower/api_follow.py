@@ -13,6 +13,7 @@ from service.errors import BadRequest, Unavailable
 from service.features.follower.followers import FollowerFacts
 from service.features.follower.hub import Hub, Renewal
 from service.features.follower.protocol import LONGEST_LEASE, LONGEST_WAIT, Changes
+from service.features.follower.sentences import sentence
 from service.kernel.clock import from_seconds
 from service.kernel.services import NAME
 from service.kernel.value_rules import whole
@@ -60,7 +61,7 @@ class FollowRenewal(ProtocolSchema):
         except (binascii.Error, ValueError):
             key = b""
         if len(key) not in _KEY_LENGTHS:
-            raise BadRequest("names must be 16 to 64 bytes in base64url")
+            raise BadRequest(sentence("names_malformed"))
         return Renewal(
             self.follower,
             frozenset(self.services),
@@ -84,7 +85,7 @@ class Follow(Endpoint[Hub], at="/access/v1/follow"):
         Only for service accounts. An account bound to a service can follow only this service.
         """
         if context.policy is None:
-            raise Unavailable("No policy has been loaded yet")
+            raise Unavailable(sentence("no_policy"))
         renewal = body.renewal
         self.part.require(context.policy, context.user, renewal.services)
         content = msgspec.json.encode(await self.part.changes(context.user, renewal))

@@ -16,6 +16,7 @@ FEATURE = Feature(
             apart=True,
         ),
     ),
+    sentences="sentences:sentence",
     parts="parts:FollowerPart",
     routes="api:add_routes",
     provides={"decision-point": "library"},

@@ -5,6 +5,7 @@ from typing import Final
 
 from service import errors
 from service.features.follower.point import AtLeast
+from service.features.follower.sentences import sentence
 
 AT_LEAST: Final = b"portcullis-at-least"
 _DIGITS: Final = 19  # digits of the largest revision or transaction number
@@ -47,6 +48,6 @@ def at_least(demanded: list[bytes]) -> AtLeast:
         name, _, number = part.strip().partition("=")
         known = name in AtLeast._fields and name not in numbers
         if not (known and number.isascii() and number.isdecimal() and len(number) <= _DIGITS):
-            raise errors.BadRequest("Portcullis-At-Least is revision=NUMBER, rights=NUMBER, or one of them")
+            raise errors.BadRequest(sentence("at_least_malformed"))
         numbers[name] = int(number)
     return AtLeast(**numbers)

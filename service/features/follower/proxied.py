@@ -10,6 +10,7 @@ from service.authz.engine.rules import ACCOUNT, PREFLIGHT, RESOURCE
 from service.features.decisions.forwarding import decision_allowing, identity_of, is_preflight
 from service.features.decisions.questions import ROUTE, TOKEN, Asked, Resource, Subject
 from service.features.follower.point import DecisionPoint, Evaluated
+from service.features.follower.sentences import sentence
 from service.kernel.account_acts import where
 from service.laboratory.analysis.answers import RequestTo, as_answer
 from service.web.messages import original as originals
@@ -57,7 +58,7 @@ class Proxied:
             prefix = f"{FORWARD}{dialect}/{service}".encode()
             scope = {**scope, originals.TAIL: (scope.get("raw_path") or b"").removeprefix(prefix)}
         if service not in self.services:
-            raise errors.ProxyRefused("This decision point does not follow the service")
+            raise errors.ProxyRefused(sentence("service_not_followed"))
         original = originals.original_of(scope, profile)
         token = _token(scope)
         deciding = self.point.deciding()
@@ -66,7 +67,7 @@ class Proxied:
         policy, asking = deciding
         allowed = policy.decide(ACCOUNT, f"forward {where(asking.service, service)}", asking)
         if not allowed.allowed:
-            raise errors.ProxyRefused("The account of the follower is not allowed to ask as a proxy", allowed)
+            raise errors.ProxyRefused(sentence("follower_not_allowed"), allowed)
         asked, evaluated = self._decided(policy, scope, service, original, token)
         note(asked, evaluated)
         if self.point.deciding() is None:  # the process may have been stopped
@@ -94,7 +95,7 @@ class Proxied:
         return asked, Evaluated(answer, caller, 0.0)
 
 
-_TOO_OLD: Final = "The policy at this decision point may be too old"
+_TOO_OLD: Final = sentence("policy_too_old")
 
 
 def _token(scope: Scope) -> str | None:
@@ -104,7 +105,7 @@ def _token(scope: Scope) -> str | None:
         return None
     scheme, _, token = sent[0].strip().partition(b" ")
     if len(sent) > 1 or b"," in sent[0] or b" " in token.strip():
-        raise errors.BadRequest("The request carries two tokens")
+        raise errors.BadRequest(sentence("two_tokens"))
     if scheme.lower() != b"bearer":
         return None
     if not token.strip() or not token.isascii():

@@ -41,6 +41,7 @@ from service.features.follower.headers import SentHeaders, at_least
 from service.features.follower.listening import listening
 from service.features.follower.point import STALE, DecisionPoint, Evaluated
 from service.features.follower.proxied import FORWARD, Proxied, Reply, Scope
+from service.features.follower.sentences import sentence
 from service.kernel.account_acts import where
 from service.kernel.clock import TextClock
 from service.kernel.identity import Caller, codes_asked, words_asked
@@ -170,7 +171,7 @@ class PdpApp:
         path: str = scope["path"]
         sent = SentHeaders(scope["headers"])
         if sent.host is None or not self._follower.settings.answers(sent.host):
-            raise errors.BadRequest("This follower does not accept this Host: see its setting hosts")
+            raise errors.BadRequest(sentence("host_refused"))
         if path.startswith(FORWARD):  # its headers are those of a client, which may demand nothing
             return self._proxied.answer(scope, partial(self._note_one, request_id))
         if path == "/metrics":
@@ -184,7 +185,7 @@ class PdpApp:
         if scope["method"] != "POST":
             raise errors.MethodNotAllowed(["POST"])
         if sent.demanded and not await self._point.wait_for(at_least(sent.demanded)):
-            raise errors.Unavailable("The demanded revision or rights are not available here yet")
+            raise errors.Unavailable(sentence("demand_not_available"))
         return await self._evaluated(scope, receive, request_id, is_json=sent.is_json)
 
     async def _evaluated(self, scope: Scope, receive: Receive, request_id: str, *, is_json: bool) -> Reply:
@@ -218,7 +219,7 @@ class PdpApp:
     def _several(self, body: Evaluations, request_id: str) -> bytes:
         if not body.evaluations:
             if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
-                raise errors.BadRequest("A question must have a subject, an action and a resource")
+                raise errors.BadRequest(sentence("follower_question_incomplete"))
             known = self._answer_to(Evaluation(body.subject, body.action, body.resource).asked)
             self._note([known], request_id)
             return known.encoded

@@ -11,5 +11,6 @@ FEATURE = Feature(
         "operation-log": "Calls of the service and their changes.",
     },
     enumerations={"LogSort": "createTime -createTime"},
+    sentences="sentences:sentence",
     routes="api:add_routes",
 )

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 from msgspec import Meta, field
 
 from service.errors import ValidationFailed
+from service.features.log_reading.sentences import sentence
 from service.features.log_reading.store_paging import MOST_COUNTED, Entry, Log, LogReader, Span, follow_cursor
 from service.kernel.fields import camel
 from service.kernel.text import MAX_USER_NAME
@@ -94,7 +95,7 @@ class TimeQuery(Schema):
 
     def __post_init__(self) -> None:
         if self.from_ is not None and self.to is not None and self.from_ >= self.to:
-            raise ValidationFailed(("to", "Expected a time after that of from"))
+            raise ValidationFailed(("to", sentence("end_before_start")))
 
     @property
     def newest_first(self) -> bool:
@@ -143,7 +144,7 @@ async def time_page(
 ) -> TimePage[W]:
     """Return a page of ``log`` with entries as ``kind``; raises ValidationFailed for a bad cursor."""
     if query.cursor is not None and query.after is not None:
-        raise ValidationFailed(("after", "Not together with cursor"))
+        raise ValidationFailed(("after", sentence("after_with_cursor")))
     listed = await reader.page(
         log,
         criteria,
@@ -187,7 +188,7 @@ def address_or_network(text: str | None, name: str) -> str | None:
             return str(ip_network(_without_zone(text)))
         address = ip_address(_without_zone(text))
     except ValueError:
-        raise ValidationFailed((name, "Expected an IP address, or a network such as 10.0.0.0/8")) from None
+        raise ValidationFailed((name, sentence("not_a_network"))) from None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return str(mapped or address)
 

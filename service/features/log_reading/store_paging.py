@@ -18,6 +18,7 @@ from sqlalchemy import Column, ColumnElement, Select, Table, cast, func, literal
 from sqlalchemy.dialects.postgresql import REGCLASS
 
 from service.errors import Unavailable, ValidationFailed
+from service.features.log_reading.sentences import sentence
 from service.records.database.filters import Condition, Conditions, conditions_of
 from service.records.database.replica import Snapshots
 from service.records.database.row_mapper import RowMapper
@@ -61,7 +62,7 @@ def position_of(cursor: str, *, newest_first: bool) -> Position:
     if position.cursor != cursor or not 1 <= entry_id <= _LONGEST_ID:
         raise _refused()
     if order != newest_first:
-        raise ValidationFailed(("cursor", "The cursor belongs to the other order"))
+        raise ValidationFailed(("cursor", sentence("cursor_of_other_order")))
     return position
 
 
@@ -82,7 +83,7 @@ def written_of(cursor: str) -> int:
 
 
 def _refused(field: str = "cursor") -> ValidationFailed:
-    return ValidationFailed((field, "The cursor is not one that a list gave out"))
+    return ValidationFailed((field, sentence("cursor_unknown")))
 
 
 MOST_COUNTED: Final = 10_000
@@ -150,7 +151,7 @@ class Log(Generic[E, F]):
     ) -> LogPage[E]:
         """Return page ``page`` (from 1); ValidationFailed for a page that needs a cursor."""
         if (offset := (page - 1) * size) >= MOST_COUNTED:
-            raise ValidationFailed(("page", f"Beyond {MOST_COUNTED} entries go on with the cursor"))
+            raise ValidationFailed(("page", sentence("page_too_far", most=MOST_COUNTED)))
         await connection.execute(_PLAN_FOR_THESE_VALUES)
         # Without a filter, nothing else names the counted table.
         all_of_them = select(literal(1)).select_from(self._id.table).where(*conditions_of(criteria))
@@ -179,7 +180,7 @@ class Log(Generic[E, F]):
             return LogPage(items, None, None, items[-1].id)
         last = await self._last(connection)
         if last < written and await self._numbered(connection) < written:
-            raise ValidationFailed(("after", "The log has not come that far: read the list again"))
+            raise ValidationFailed(("after", sentence("after_end_of_log")))
         return LogPage(items, None, None, max(last, written))
 
     async def _last(self, connection: Connection) -> int:
@@ -322,7 +323,7 @@ class LogReader:
             async with asyncio.timeout(PAGE_WITHIN):
                 await self._slots.acquire()
         except TimeoutError:
-            raise Unavailable("Too many are reading the logs") from None
+            raise Unavailable(sentence("too_many_log_readers")) from None
         try:
             async with self._snapshots.snapshot(within=within) as connection:
                 yield connection

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONPATH
 
 from service.errors import NotFound
+from service.features.log_reading.sentences import sentence
 from service.features.log_reading.store_paging import Log, Span, within
 from service.kernel.value_rules import Id
 from service.records.database.filters import Condition, Conditions, equals, one_of
@@ -198,7 +199,7 @@ async def operation(connection: Connection, entry_id: int) -> OperationDetail:
     """Return one call with all its fields; NotFound if the entry does not exist."""
     entry = await _DETAIL.only(connection, operation_log.c.id == entry_id)
     if entry is None:
-        raise NotFound("There is no such entry")
+        raise NotFound(sentence("no_such_entry"))
     return entry
 
 

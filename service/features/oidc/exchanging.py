@@ -11,6 +11,7 @@ from joserfc.jwk import ECKey, RSAKey
 
 from service.errors import Unavailable
 from service.features.oidc.fetching import Fetcher, ProviderRefused
+from service.features.oidc.sentences import sentence
 from service.features.oidc.signatures import Untrusted
 from service.settings import Provider as Settings
 from service.settings.secrecy import mounted_text
@@ -104,4 +105,4 @@ def _assertion(settings: Settings, path: Path, audience: str, now: int) -> str:
 
 def _incomplete(settings: Settings, complaint: str) -> Unavailable:
     _log.error("a file of a provider can't be used", provider=settings.name, complaint=complaint)
-    return Unavailable("The provider is not configured completely")
+    return Unavailable(sentence("provider_incomplete"))

@@ -8,6 +8,7 @@ FEATURE = Feature(
     off=True,
     needs=("directories", "services"),
     paths=("/api/auth/oidc",),
+    sentences="sentences:sentence",
     parts="parts:Providers",
     routes="api:add_routes",
     rows="store:in_need",

@@ -10,6 +10,7 @@ from typing import Any, Final
 import structlog
 
 from service.errors import Unavailable
+from service.features.oidc.sentences import sentence
 from service.kernel.strict_json import strict_object
 
 MOST_BYTES: Final = 512 * 1024
@@ -68,7 +69,7 @@ class Fetcher:
         except Exception as error:  # noqa: BLE001 - whatever a hostile answer makes of the client
             reason = "timeout" if isinstance(error, TimeoutError) else type(error).__name__
             _log.warning("a provider did not answer as it should", provider=self._name, reason=reason)
-            raise Unavailable("The response of the provider is invalid") from None
+            raise Unavailable(sentence("provider_answer_invalid")) from None
         if status != _OK:
             raise ProviderRefused(status)
         return document

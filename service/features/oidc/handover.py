@@ -10,6 +10,7 @@ from service.administration.unit_of_work import RightsUnits
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.directories import store as directories
 from service.features.directories.managed import person_of
+from service.features.oidc.sentences import sentence
 from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
 from service.kernel.text import unseen_fault
@@ -38,7 +39,7 @@ class Handover:
         account and for a subject that has an account.
         """
         if (issuer := self.issuers.get(name)) is None:
-            raise NotFound("There is no such provider")
+            raise NotFound(sentence("no_such_provider"))
         if fault := unseen_fault(subject):
             raise ValidationFailed(("subject", fault))
         async with self.units.of_rights(write) as unit:
@@ -57,9 +58,7 @@ class Handover:
                 managed=False,
                 linked_by=await self.people.all_holders(unit.connection, user_id, self.now()),
             ):
-                raise Conflict(
-                    "This subject is already linked to another account", rule="unique", field="subject"
-                )
+                raise Conflict(sentence("subject_linked"), rule="unique", field="subject")
             unit.changes += field_changes(logged, {}, {"provider": name, "subject": subject})
             facts = {"name": name}
             await self.notices.notify(

@@ -11,6 +11,7 @@ from service.features.directories import store_sign_ins as sign_ins
 from service.features.directories.sessions import end_sessions_of
 from service.features.oidc.accounts import refused
 from service.features.oidc.provider import Provider
+from service.features.oidc.sentences import sentence
 from service.features.oidc.signatures import Untrusted
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore
@@ -34,7 +35,7 @@ class ProviderLogout:
         Raises ``NotFound``, ``Unavailable``, and ``SignInFailed`` for an untrusted or repeated token.
         """
         if (provider := self.providers.get(name)) is None:
-            raise NotFound("There is no such provider")
+            raise NotFound(sentence("no_such_provider"))
         try:
             order = await provider.logout_order(token)
         except Untrusted as error:

@@ -13,6 +13,7 @@ import structlog
 from service.errors import Unavailable
 from service.features.oidc.exchanging import Tokens, exchange
 from service.features.oidc.fetching import Fetcher, ProviderRefused
+from service.features.oidc.sentences import sentence
 from service.features.oidc.signatures import (
     ALGORITHMS,
     PublicKey,
@@ -304,12 +305,12 @@ class Provider:
     async def _fetched(self, url: str) -> Mapping[str, object]:
         """Return a document; callers that waited for the lock do not repeat a request that just failed."""
         if self._monotonic() < self._failed + AGAIN:
-            raise Unavailable("The provider did not respond recently")
+            raise Unavailable(sentence("provider_silent"))
         try:
             return await self._fetcher.get(url)
         except (Unavailable, ProviderRefused) as error:
             self._failed = self._monotonic()
-            raise Unavailable("The response of the provider is invalid") from error
+            raise Unavailable(sentence("provider_answer_invalid")) from error
 
     @staticmethod
     def _monotonic() -> float:
@@ -356,7 +357,7 @@ class Provider:
     def _faulty(self, member: str) -> Unavailable:
         _log.error("the metadata of a provider are not to be trusted", provider=self.name, member=member)
         self._failed = self._monotonic()
-        return Unavailable("The response of the provider is invalid")
+        return Unavailable(sentence("provider_answer_invalid"))
 
 
 def s256(verifier: str) -> str:

@@ -29,6 +29,7 @@ from service.errors import (
 )
 from service.features.oidc.accounts import Begun, ProviderAccounts, Purpose, name_of, refused
 from service.features.oidc.provider import Identity, Provider, s256
+from service.features.oidc.sentences import sentence
 from service.features.oidc.signatures import Untrusted
 from service.kernel.account_acts import Act
 from service.kernel.assurance import Acr
@@ -150,14 +151,12 @@ class ProviderSignIn:
         session = "" if caller is None else await self._require(caller, purpose)
         faults = []
         if not self._may_lead_to(next_):
-            faults.append(("next", "must be a path of this service, or a URL of one of oidc.next_origins"))
+            faults.append(("next", sentence("next_not_allowed")))
         if in_cookies != (challenge is None):
-            why = (
-                "must be omitted in cookie mode" if in_cookies else "must be the S256 challenge of a verifier"
-            )
+            why = sentence("not_in_cookie_mode") if in_cookies else sentence("not_a_challenge")
             faults.append(("challenge", why))
         elif challenge is not None and not _CHALLENGE.fullmatch(challenge):
-            faults.append(("challenge", "must be the S256 challenge of a verifier"))
+            faults.append(("challenge", sentence("not_a_challenge")))
         if faults:
             raise ValidationFailed(*faults)
         await self.logins.may_sign_in(address)
@@ -245,7 +244,7 @@ class ProviderSignIn:
         Linking needs the rights for a new way to sign in.
         """
         if caller.key_id is not None:
-            raise Conflict("An API key has no session", rule="kind_of_account")
+            raise Conflict(sentence("session_of_key"), rule="kind_of_account")
         if purpose == "link":
             async with self.database.transaction() as connection:
                 check = await self.delegation.check(connection, caller)
@@ -298,7 +297,7 @@ class ProviderSignIn:
 
     def _provider(self, name: str) -> Provider:
         if (provider := self.providers.get(name)) is None:
-            raise NotFound("There is no such provider")
+            raise NotFound(sentence("no_such_provider"))
         return provider
 
     def _may_lead_to(self, next_: str) -> bool:

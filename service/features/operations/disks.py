@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from service.errors import Unavailable
+from service.features.operations.sentences import sentence
 from service.kernel.metrics import Health
 from service.settings import Settings
 
@@ -78,7 +79,7 @@ class DiskWatch:
         The details are the free bytes of each place that has no room to spare.
         """
         if self._looking is not None and not self._looking.done():  # a file server that hangs
-            raise Unavailable("A file system does not respond")
+            raise Unavailable(sentence("file_system_silent"))
         self._looking = asyncio.get_running_loop().run_in_executor(None, self._look)
         self.disks = await asyncio.shield(self._looking)
         rooms = {disk.room for disk in self.disks.values()}

@@ -33,6 +33,7 @@ FEATURE = Feature(
             after="keys",
         ),
     ),
+    sentences="sentences:sentence",
     tables="schema",
     routes="api:add_routes",
     provides={"environment": "environment:Environment"},

@@ -5,6 +5,7 @@ from typing import Final
 
 from service.errors import NotFound
 from service.features.pages.links import FIRST, GUIDE, SITE, is_built
+from service.features.pages.sentences import sentence
 from service.web.content.streams import Stream, nothing
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import sends
@@ -34,7 +35,7 @@ class NotBuilt:
     @sends(HTML)
     async def on_get(self, context: RequestContext) -> Stream:
         """Raise NotFound: the documentation is not built on this node."""
-        raise NotFound("The documentation is not built here; python3 dev.py docs builds it in a checkout")
+        raise NotFound(sentence("documentation_not_built"))
 
 
 class Guide:

@@ -8,6 +8,7 @@ FEATURE = Feature(
     off=True,
     needs=("console",),
     paths=("/docs/assets", "/docs/errors", "/docs/guide"),  # / and /docs have pages of the trunk below them
+    sentences="sentences:sentence",
     routes="api:add_routes",
     provides={"banner": "links:BANNER", "console-facts": "links:facts"},
 )

@@ -17,6 +17,7 @@ from service.errors import (
 )
 from service.features.explain.policy_layers import Access, access_answer
 from service.features.explain.policy_questions import require_kept
+from service.features.policy_history.sentences import sentence
 from service.kernel.feature import provided
 from service.kernel.text import MAX_USER_NAME
 from service.laboratory.analysis.impact import Standing
@@ -177,7 +178,7 @@ class RevisionQuery(PageQuery):
 
     def __post_init__(self) -> None:
         if self.from_ is not None and self.to is not None and self.from_ >= self.to:
-            raise ValidationFailed(("to", "Expected a time after that of from"))
+            raise ValidationFailed(("to", sentence("end_before_start")))
 
     @property
     def criteria(self) -> RevisionFilter:
@@ -218,7 +219,7 @@ class OneRevision(Responders, at="/api/policy/revisions/{revision}"):
         async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
             stored = await policy_revisions.read(connection, revision)
             if stored is None:
-                raise NotFound("There is no such revision")
+                raise NotFound(sentence("no_such_revision"))
             changes = await changes_answer(connection, self._seals, stored, query.part)
             reasons = [await reason(connection, revision, context.user.user_id) for reason in self._signing]
             same = next(filter(None, reasons), None)

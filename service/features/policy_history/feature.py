@@ -35,5 +35,6 @@ FEATURE = Feature(
             after="policy",
         ),
     ),
+    sentences="sentences:sentence",
     routes="api:add_routes",
 )

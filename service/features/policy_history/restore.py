@@ -12,6 +12,7 @@ from service.authz.engine.rules import ASSURANCE, PERMISSION, Rule
 from service.authz.publishing.contributions import contributed_layers
 from service.errors import Conflict, NotFound
 from service.features.policy_history.restore_plan import Obstacle, plan
+from service.features.policy_history.sentences import sentence
 from service.features.policy_history.steps import Ids, Step
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.write import Write
@@ -49,9 +50,9 @@ class PolicyRestore:
             newest = 0 if latest is None else latest.revision
             match(newest)
             if await policy_revisions.read(unit.connection, revision) is None:
-                raise NotFound("There is no such revision")
+                raise NotFound(sentence("no_such_revision"))
             if not await policy_history.is_kept(unit.connection, revision):
-                raise Conflict("The contents of that revision are not stored", rule="history")
+                raise Conflict(sentence("contents_not_stored"), rule="history")
             await self._seals.require(unit.connection, revision, newest)
             steps, obstacles = await plan(unit.connection, revision, newest)
             if obstacles:
@@ -78,8 +79,7 @@ async def _require_same(candidate: Policy, lines: list[PublishedLine], revision:
     differing = await asyncio.to_thread(_differing, candidate, lines)
     if differing:
         raise Conflict(
-            f"Revision {revision} cannot be restored from the stored data: rows were changed directly in "
-            "the database. Reload the policy first, and check the difference",
+            sentence("rows_changed_directly", revision=revision),
             rule="history",
             differing=differing[:20],
         )
@@ -103,6 +103,5 @@ def _cannot_return(revision: int, obstacles: list[Obstacle]) -> Conflict:
     named = "; ".join(f"{obstacle.name}: {obstacle.reason}" for obstacle in obstacles[:3])
     more = f"; and {len(obstacles) - 3} more" if len(obstacles) > 3 else ""  # noqa: PLR2004 - those named
     reasons = [{"name": obstacle.name, "reason": obstacle.reason} for obstacle in obstacles]
-    return Conflict(
-        f"Revision {revision} can't be restored: {named}{more}", rule="history", cannotReturn=reasons
-    )
+    stated = sentence("revision_not_restorable", revision=revision, obstacles=named + more)
+    return Conflict(stated, rule="history", cannotReturn=reasons)

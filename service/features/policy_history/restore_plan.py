@@ -11,6 +11,7 @@ from service.authz.publishing.contributions import contributed_layers
 from service.errors import Conflict
 from service.features.policy_history.restored_rules import is_of_rule, plan_rules
 from service.features.policy_history.restored_services import plan_services
+from service.features.policy_history.sentences import sentence
 from service.features.policy_history.steps import Step, changed, created, creation, update
 from service.kernel.assurance import OF_PERSONS
 from service.kernel.assurance import SERVICE as BY_SERVICES
@@ -74,8 +75,7 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
     }
     if len(names) > MOST:
         raise Conflict(
-            f"{len(names)} resources and permission codes differ from revision {revision}; "
-            f"at most {MOST} can be restored at once",
+            sentence("restore_too_large", count=len(names), revision=revision, most=MOST),
             rule="limit",
         )
     kept = await policy_row_history.nearest(connection, revision)

@@ -9,6 +9,7 @@ from msgspec import UNSET
 from service.authz.engine.paths import shape
 from service.authz.engine.resource_index import comparable
 from service.errors import Conflict, Refusal
+from service.features.policy_history.sentences import sentence
 from service.features.policy_history.state import (
     TYPES,
     Item,
@@ -179,7 +180,8 @@ def require_no_clash(before: State, would_be: State) -> None:
     """Raise ``Conflict`` with all clashes in ``would_be`` that are not in ``before``."""
     known = set(clashes(before))
     if new := [clash for clash in clashes(would_be) if clash not in known]:
-        raise Conflict("\n".join(f"{kind} {key}: {reason}" for kind, key, reason in new), rule="unique")
+        reasons = "\n".join(f"{kind} {key}: {reason}" for kind, key, reason in new)
+        raise Conflict(sentence("state_refused", reasons=reasons), rule="unique")
 
 
 def _requests(key: str, state: State) -> str:

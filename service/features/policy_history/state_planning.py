@@ -19,6 +19,7 @@ from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, ValidationFailed
 from service.features.explain.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
 from service.features.policy_history import state_edits, stored_state
+from service.features.policy_history.sentences import sentence
 from service.features.policy_history.state import ResourceState, RoleState, State
 from service.features.policy_history.stored_state import Stored
 from service.kernel.assurance import words_of
@@ -74,7 +75,7 @@ async def plan(database: Database, shipped: Shipped, desired: State, *, prune: b
     except PolicyError as fault:
         return Plan(edits, None, (*refused, state_edits.in_words(not_buildable(fault))))
     if _has_administrator(before, held.persons) and not _has_administrator(then, held.persons):
-        refused.append("This would leave no enabled user with all permissions")
+        refused.append(sentence("last_full_administrator"))
     try:
         await require_way_back(then.policy, before.policy)
     except Conflict as refusal:

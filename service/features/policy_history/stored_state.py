@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from service.authz.engine.rules import UNREGISTERED
 from service.errors import Conflict
 from service.features.policy_history import state as states
+from service.features.policy_history.sentences import sentence
 from service.kernel.services import has_ended, object_of
 from service.records import bindings, menus, openings, request_rules, resources, roles, services
 from service.records.database.transactions import Connection
@@ -94,9 +95,7 @@ def _keys(tree: Sequence[Menu]) -> dict[int, tuple[states.Kind, str]]:
             segment = states.segment_of(name, numbers[menu.parent_id, name])
             keys[menu.id] = ("menu", segment if place is None else f"{place[1]}/{segment}")
         if len(later) == len(waiting):
-            raise Conflict(
-                f"Menu {later[0].id} is below a Button or below itself: correct that first", rule="consistent"
-            )
+            raise Conflict(sentence("menu_below_button", menu=later[0].id), rule="consistent")
         waiting = later
     return keys
 
@@ -116,7 +115,7 @@ def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, states.ButtonState]:
         if kind == "button":
             place = None if menu.parent_id is None else keys[menu.parent_id]
             if place is not None and place[0] == "button":
-                raise Conflict(f"Button {code} is below a Button: correct that first", rule="consistent")
+                raise Conflict(sentence("button_below_button", code=code), rule="consistent")
             buttons[code] = states.ButtonState(
                 **states.values_of("button", menu), menu=None if place is None else place[1]
             )

@@ -13,6 +13,7 @@ from service.errors import BadRequest, ValidationFailed
 from service.features.explain.policy_layers import DifferingRequest
 from service.features.explain.reviewing import Review, add_policy, review, unserved
 from service.features.explain.wording import caller_text
+from service.kernel.core_sentences import sentence
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import counted
 from service.laboratory.analysis.comparison import differing_requests, smallest_example
@@ -68,17 +69,17 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     """
     if options.equivalent:
         if options.method:
-            raise ValidationFailed(("--equivalent", "name a request or two policies, not both"))
+            raise ValidationFailed(("--equivalent", sentence("one_request_or_policies")))
         return _compare(options, environ)
     if not options.path:
-        raise ValidationFailed(("PATH", "name a request by METHOD and PATH, or two policies by --equivalent"))
+        raise ValidationFailed(("PATH", sentence("request_or_policies")))
 
     async def ask(policies: Review, sources: Sequence[Source]) -> Proof:
         policy = await policies.proposed(sources[0])
         try:
             return await asyncio.to_thread(prove, policy, options.method, options.path, options.service)
         except BadRequest as refusal:
-            raise ValidationFailed(("PATH", refusal.detail)) from None
+            raise ValidationFailed(("PATH", refusal.stated())) from None
 
     proof, source = review(options, environ, (options.policy,), ask, roles=False)
     show(options, proof, lambda: _proof(proof), source=source)

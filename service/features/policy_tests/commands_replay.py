@@ -12,6 +12,7 @@ from service.cli.output import show
 from service.errors import ValidationFailed
 from service.features.explain.reviewing import Review, opened_log, review
 from service.features.policy_tests.replay import DifferingDecisions, Replayed, replay
+from service.kernel.core_sentences import sentence
 from service.kernel.text import counted
 from service.laboratory.analysis.sources import NAMES, Source
 
@@ -45,7 +46,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
         answer, source = review(options, environ, (options.against,), ask, roles=False)
     if answer.unreadable and not answer.events:
-        raise ValidationFailed(("LOG", "it contains no event of a decision log"))
+        raise ValidationFailed(("LOG", sentence("log_without_events")))
     show(options, answer, lambda: _report_lines(answer), source=source)
     return DIFFERENT if answer.differing else 0
 

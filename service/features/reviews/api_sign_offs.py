@@ -14,6 +14,7 @@ from service.features.policy_history.api_revisions import LinesQuery, SharedLine
 from service.features.reviews import store_sign_offs as sign_offs
 from service.features.reviews.schema import NewSignOff
 from service.features.reviews.schema import SignOff as StoredSignOff
+from service.features.reviews.sentences import sentence
 from service.features.reviews.sign_offs import SignOffs
 from service.kernel.origin import FieldChange
 from service.kernel.request_objects import sign_off_for
@@ -56,13 +57,15 @@ class RevisionSignOff(Responders, at="/api/policy/revisions/{revision}/sign-off"
             raise ValidationFailed(*faults)
         async with self._database.transaction(context.write) as connection:
             if await policy_revisions.read(connection, revision) is None:
-                raise NotFound("There is no such revision")
+                raise NotFound(sentence("no_such_revision"))
             await self._seals.require(connection, revision)
             same = await self._signing.same_person(connection, revision, context.user.user_id)
             decision = context.decide(REVIEW, sign_off_for("others" if same is None else "self"))
             if not decision.allowed:
-                why = "" if same is None else f": {same}"
-                raise PermissionDenied(f"You may not sign this revision off{why}", decision)
+                why = sentence("sign_off_not_allowed")
+                if same is not None:
+                    why = sentence("sign_off_not_allowed_since", why=same)
+                raise PermissionDenied(why, decision)
             new = NewSignOff(
                 revision=revision,
                 title=body.title,
@@ -128,7 +131,7 @@ class ChangesSince(Responders, at="/api/policy/changes"):
         async with self._database.snapshot(within=policy_history.READ_WITHIN) as connection:
             mine = await sign_offs.last_of(connection, context.user.user_id) if query.since is None else None
             if mine is None and query.since is None:
-                raise ValidationFailed(("since", "You have signed no revision off: name one"))
+                raise ValidationFailed(("since", sentence("no_sign_off")))
             return await changes_since(connection, self._seals, query, mine)
 
 
@@ -171,7 +174,7 @@ async def changes_since(
 async def _time(connection: Connection, revision: int) -> datetime:
     stored = await policy_revisions.read(connection, revision)
     if stored is None:
-        raise NotFound("There is no such revision")
+        raise NotFound(sentence("no_such_revision"))
     return stored.create_time
 
 

@@ -16,6 +16,7 @@ from service.features.reviews.api_sign_offs import (
     PolicyChanges,
     changes_since,
 )
+from service.features.reviews.sentences import sentence
 from service.kernel.text import counted
 from service.operator.database import with_database
 from service.operator.installation import name_of
@@ -52,7 +53,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
                     known = await accounts.standing(connection, options.user)
                     mine = None if known is None else await sign_offs.last_of(connection, known.user_id)
                     if mine is None:
-                        raise ValidationFailed(("--user", "There is no such user, or no sign-off of theirs"))
+                        raise ValidationFailed(("--user", sentence("no_such_sign_off")))
                 query = ChangesQuery(since=options.since, page=1, size=_ALL)
                 return await changes_since(connection, seals, query, mine)
 

@@ -13,6 +13,7 @@ from service.cli.output import show
 from service.errors import ValidationFailed
 from service.features.explain.reviewing import Review, opened_log, review
 from service.features.reviews.api_unused import UnusedQuery, UnusedRights, unused_answer
+from service.features.reviews.sentences import sentence
 from service.features.reviews.unused import DAYS, MOST_DAYS, Unused, answer, read_unused
 from service.kernel.text import counted
 from service.laboratory.analysis.sources import LIVE, READ_WITHIN, Source
@@ -39,7 +40,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     and ``Unavailable``.
     """
     if not 1 <= options.days <= MOST_DAYS:
-        raise ValidationFailed(("days", f"There are 1 to {MOST_DAYS}"))
+        raise ValidationFailed(("days", sentence("days_out_of_range", most=MOST_DAYS)))
 
     async def ask(policies: Review, sources: tuple[Source, ...]) -> Unused:
         policy = await policies.policy(sources[0])

@@ -32,7 +32,7 @@ FEATURE = Feature(
             ),
         ),
     ),
-    by_people={"review": "Only people decide in reviews: an API key can't"},
+    by_people={"review": "review_by_key"},
     account_objects=(READ_REVIEWS,),
     enumerations={
         "UnusedCheck": "replay use",
@@ -79,6 +79,7 @@ FEATURE = Feature(
             after="admin",
         ),
     ),
+    sentences="sentences:sentence",
     tables="schema",
     routes="api:add_routes",
     jobs="jobs:jobs",

@@ -15,6 +15,7 @@ from service.authz.publishing.derive import covered_by
 from service.errors import ValidationFailed
 from service.features.reviews import store as reviews
 from service.features.reviews.schema import Finding, NewItem, ReviewedAssignment
+from service.features.reviews.sentences import sentence
 from service.features.reviews.store import Subject
 from service.features.reviews.store_unused import last_uses_of
 from service.features.reviews.unused import DAYS, RoleUses, first_day, read_role_uses
@@ -145,9 +146,9 @@ async def draw(
         most=MOST_ITEMS + 1,
     )
     if not subjects:
-        raise ValidationFailed(("scope", "There is no such assignment"))
+        raise ValidationFailed(("scope", sentence("no_such_assignment")))
     if len(subjects) > MOST_ITEMS:
-        raise ValidationFailed(("scope", f"It has more than {MOST_ITEMS} assignments: narrow it"))
+        raise ValidationFailed(("scope", sentence("too_many_assignments", most=MOST_ITEMS)))
     opened = {code: given.get(code, ()) for code in sorted({each.role_code for each in subjects})}
     used = await last_uses_of(connection, uses.covered, [each.id for each in subjects])
     last = await role_rights.administrators(connection, 2)

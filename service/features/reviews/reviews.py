@@ -28,6 +28,7 @@ from service.features.reviews import store as reviews
 from service.features.reviews.closing import Closing
 from service.features.reviews.population import Reviewers, draw
 from service.features.reviews.schema import Item, NewReview, Review
+from service.features.reviews.sentences import sentence
 from service.features.reviews.store import Progress, Visible
 from service.kernel.clock import from_seconds
 from service.kernel.notify import Notices
@@ -100,11 +101,11 @@ class Reviews:
             if fault := SHORT_LINE(given["title"]):
                 raise ValidationFailed(("title", fault))
             if given["deadline"] <= now:
-                raise ValidationFailed(("deadline", "must be in the future"))
+                raise ValidationFailed(("deadline", sentence("not_in_future")))
             chosen = given["reviewers"]
             reviewers = Reviewers(chosen.get("userIds"), chosen.get("code"))
             if reviewers.code is not None and not policy.rules.codes(GRANT, reviewers.code):
-                raise ValidationFailed(("reviewers.code", "No Button has this code"))
+                raise ValidationFailed(("reviewers.code", sentence("no_button_with_code")))
             if not policy.rules.codes(REVIEW, assignment_for("others", reviewers.code)):
                 unit.require_publishing()
                 await require_known(unit.connection, REVIEW)
@@ -166,7 +167,7 @@ class Reviews:
         for each refused item; ``row`` is its position, from 1.
         """
         if len({*item_ids}) < len(item_ids):
-            raise ValidationFailed(("itemIds", "Give each item once"))
+            raise ValidationFailed(("itemIds", sentence("item_twice")))
         faults: list[RowFault] = []
         decided: list[Item] = []
         async with self.units.of_rights(write, within=_WITHIN) as unit:
@@ -177,9 +178,9 @@ class Reviews:
                     decided.append(await self._decided(unit, review, item_id, given, now))
                 except (PermissionDenied, NotFound, Conflict, ValidationFailed) as refusal:
                     denial = refusal if isinstance(refusal, PermissionDenied) else None
-                    message = refusal.detail
+                    message = refusal.stated()
                     if isinstance(refusal, ValidationFailed):  # about the end of this item
-                        message = refusal.extra["errors"][0]["message"]
+                        message = refusal.faults[0].sentence
                     faults.append(RowFault(row, f"itemIds[{row - 1}]", message, refusal.code, denial))
             if faults:
                 raise RowsRefused(faults)
@@ -203,12 +204,12 @@ class Reviews:
         decision = await _allowed(unit, review, item, self._people, now)
         _require_open(review, now)
         if item.outcome is not None:
-            raise Conflict(f"The assignment is {item.outcome}", rule="history")
+            raise Conflict(sentence("item_done", outcome=item.outcome), rule="history")
         until = given.get("until")
         _require_decision(given, review, now)
         if until is not None:
             if item.valid_until is not None and until >= item.valid_until:
-                raise ValidationFailed(("until", "A review can shorten an assignment, but not extend it"))
+                raise ValidationFailed(("until", sentence("review_extends")))
             await require_known(unit.connection, WINDOWS)
         origin = ORIGIN.get()
         values = {
@@ -271,9 +272,9 @@ class Reviews:
             own = review.author_id == unit.caller.user_id
             decision = unit.check.ask(REVIEW, CLOSE_OWN if own else CLOSE_OTHERS)
             if not decision.allowed:
-                raise PermissionDenied("You are not allowed to close this review", decision)
+                raise PermissionDenied(sentence("closing_not_allowed"), decision)
             if review.state != "open":
-                raise Conflict(f"The review is {review.state}", rule="history")
+                raise Conflict(sentence("review_in_state", state=review.state), rule="history")
             await reviews.begin_closing(unit.connection, review_id, self.now(), by=unit.caller.user_name)
             unit.changes += _change(review_id, f"closed by {unit.caller.user_name} ({decision.id})")
         if write.dry_run is None:
@@ -290,14 +291,16 @@ async def _allowed(unit: UnitOfWork, review: Review, item: Item, people: People,
     whose: WhoseAssignment = "self" if same is not None else "others" if asked else "unasked"
     decision = unit.check.ask(REVIEW, assignment_for(whose, review.reviewer_code))
     if not decision.allowed:
-        why = "" if same is None else f": {await reason_of(unit.connection, same)}"
-        raise PermissionDenied(f"You are not allowed to decide about this assignment{why}", decision)
+        why = sentence("item_not_decidable")
+        if same is not None:
+            why = sentence("item_not_decidable_since", why=await reason_of(unit.connection, same))
+        raise PermissionDenied(why, decision)
     return decision
 
 
 def _require_open(review: Review, now: datetime) -> None:
     if review.state != "open" or review.deadline <= now:
-        raise Conflict("The review is closed", rule="history")
+        raise Conflict(sentence("review_closed"), rule="history")
 
 
 def _require_decision(given: Mapping[str, Any], review: Review, now: datetime) -> None:
@@ -306,11 +309,11 @@ def _require_decision(given: Mapping[str, Any], review: Review, now: datetime) -
     until, at_end = given.get("until"), review.apply == "at_end"
     fault = None
     if (given["decision"] == "shorten") != (until is not None):
-        fault = "An end is required for shortening, and not allowed otherwise"
+        fault = sentence("end_only_for_shortening")
     elif until is not None and until <= now:
-        fault = "must be in the future"
+        fault = sentence("not_in_future")
     elif until is not None and at_end and until <= review.deadline:
-        fault = "must be after the deadline of the review: decisions are applied when it closes"
+        fault = sentence("not_after_deadline")
     if fault:
         raise ValidationFailed(("until", fault))
 

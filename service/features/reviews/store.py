@@ -24,6 +24,7 @@ from service.features.reviews.schema import (
     review,
     review_item,
 )
+from service.features.reviews.sentences import sentence
 from service.features.reviews.store_unused import Unneeded
 from service.kernel.fields import values_of
 from service.kernel.value_rules import ID
@@ -160,7 +161,7 @@ async def read(
     chosen = _REVIEW.select.where(review.c.id == review_id, *_seen(visible))
     stored = await _REVIEW.one_or_none(connection, chosen.with_for_update() if for_update else chosen)
     if stored is None:
-        raise NotFound("There is no such review")
+        raise NotFound(sentence("no_such_review"))
     return stored
 
 
@@ -236,7 +237,7 @@ async def item(connection: Connection, review_id: int, item_id: int) -> Item:
     chosen = _ITEM.select.where(review_item.c.review_id == review_id, review_item.c.id == item_id)
     stored = await _ITEM.one_or_none(connection, chosen.with_for_update())
     if stored is None:
-        raise NotFound("The review has no such item")
+        raise NotFound(sentence("no_such_item"))
     return stored
 
 

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from service.errors import NotFound
+from service.features.reviews.sentences import sentence
 from service.kernel.text import name_key
 from service.records.assignments import instant
 from service.records.database.row_mapper import RowMapper
@@ -57,7 +58,7 @@ async def known(connection: Connection, user_name: str) -> KnownUser:
     """Return the user with that name; NotFound if there is none."""
     stored = await _KNOWN.only(connection, user.c.user_name_key == name_key(user_name))
     if stored is None:
-        raise NotFound(f"There is no user {user_name}")
+        raise NotFound(sentence("no_user_with_name", user=user_name))
     return stored
 
 

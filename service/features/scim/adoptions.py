@@ -9,6 +9,7 @@ from service.errors import Conflict, NotFound
 from service.features.directories import store as directories
 from service.features.directories.managed import managed_by, person_of
 from service.features.scim import store as scim
+from service.features.scim.sentences import sentence
 from service.features.scim.store import Known
 from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
@@ -35,11 +36,11 @@ class Adoptions:
             connection = unit.connection
             stored = await directories.named(connection, name)
             if stored is None:
-                raise NotFound("There is no such directory")
+                raise NotFound(sentence("no_such_directory"))
             if stored.kind != "scim":
-                raise managed_by(name, "{name} provisions no accounts: hand them over to the provider")
+                raise managed_by(name, sentence("directory_without_accounts", directory=name))
             if not stored.enabled:
-                raise managed_by(name, "The directory {name} is cut off")
+                raise managed_by(name, sentence("directory_cut_off", directory=name))
             user_id = await person_of(connection, user_name)
             target = await unit.check.target(connection, user_id, "set-password", only_reads=True)
             await unit.check.take_over(connection, [user_id], "hand_over")
@@ -49,7 +50,7 @@ class Adoptions:
             await BEFORE_ACCOUNT_EDIT.emit(connection, user_id, unit.check.directory)
             held = (await directories.roles_from_other_sources(connection, name, [user_id])).get(user_id, ())
             if beyond := await unit.check.beyond(connection, stored.ceiling, held):
-                why = f"The user holds more than the ceiling of {name} allows"
+                why = sentence("user_over_ceiling", directory=name)
                 raise Conflict(why, rule="directory", directory=name, required=beyond)
             await directories.add_origin(connection, name, "", str(user_id), user_id, managed=True)
             await scim.put_user(connection, name, user_id, Known())

@@ -9,6 +9,7 @@ from service.errors import NotFound
 from service.features.scim.api_kinds import BASE, READ
 from service.features.scim.attributes import CORE, SCHEMAS, Schema
 from service.features.scim.messages import LIST_OF, MAX_PAGE, ScimMeta, ScimObject, ScimObjects
+from service.features.scim.sentences import sentence
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, example_parameters, needs
 
@@ -116,7 +117,7 @@ def _listed(objects: Mapping[str, dict[str, Any]]) -> ScimObjects:
 
 def _named(objects: Mapping[str, dict[str, Any]], name: str, kind: type[T]) -> T:
     if name not in objects:
-        raise NotFound("There is no such resource")
+        raise NotFound(sentence("no_such_scim_resource"))
     return msgspec.convert(objects[name], kind)
 
 

@@ -43,6 +43,7 @@ FEATURE = Feature(
         ),
     ),
     enumerations={"ScimSortOrder": "ascending descending"},
+    sentences="sentences:sentence",
     tables="schema",
     dialect="messages:DIALECT",
     routes="api:add_routes",

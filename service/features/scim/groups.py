@@ -12,6 +12,7 @@ from service.features.directories.managed import target_of
 from service.features.directories.schema import Directory
 from service.features.scim import store as scim
 from service.features.scim.attributes import id_of
+from service.features.scim.sentences import sentence
 from service.features.scim.store import Group
 from service.features.scim.users import source_of
 from service.kernel.origin import values_change
@@ -131,7 +132,7 @@ def _tell(
 
 async def _require_free(connection: Connection, source: Directory, name: str, but: int = 0) -> None:
     if await scim.is_taken(connection, source.name, name, but):
-        raise Conflict("The directory has a group of that name", rule="unique", field="displayName")
+        raise Conflict(sentence("group_taken"), rule="unique", field="displayName")
 
 
 async def _members(
@@ -142,13 +143,13 @@ async def _members(
     Raises ValidationFailed otherwise, and for more than ``MOST_MEMBERS``.
     """
     if len(sent) > scim.MOST_MEMBERS:
-        raise ValidationFailed(("members", f"A group has at most {scim.MOST_MEMBERS} members"))
+        raise ValidationFailed(("members", sentence("too_many_members", most=scim.MOST_MEMBERS)))
     numbers = {each: id_of(each) for each in sent}
     ids = {number for number in numbers.values() if number is not None}
     new = ids.difference(had)
     known = {*had, *(await scim.known_users(connection, source.name, new) if new else ())}
     if strangers := sorted(each for each, number in numbers.items() if number not in known):
-        raise ValidationFailed(("members", f"These are no users of the directory: {_named(strangers)}"))
+        raise ValidationFailed(("members", sentence("strangers", users=_named(strangers))))
     return ids
 
 
@@ -160,5 +161,5 @@ def _named(ids: Sequence[str]) -> str:
 async def _read(connection: Connection, source: Directory, group_id: int) -> Group:
     stored = await scim.one_group(connection, source.name, group_id)
     if stored is None:
-        raise NotFound("There is no such group")
+        raise NotFound(sentence("no_such_group"))
     return stored

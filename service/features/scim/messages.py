@@ -19,6 +19,7 @@ from service.features.scim import attributes
 from service.features.scim.attributes import GROUP, MESSAGES, USER, Deviations, ScimFault
 from service.features.scim.attributes import Schema as AttributeSchema
 from service.features.scim.patches import MAX_OPERATIONS
+from service.features.scim.sentences import sentence
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.bodies import JSON, well_formed
 from service.web.messages.dialect import BodyReader, Dialect, OwnBody
@@ -391,7 +392,7 @@ class ScimBody(Generic[S]):
     async def read(self, request: Request) -> S:
         """Return the body; raises UnsupportedMediaType, TooLarge, BadRequest and InvalidScim."""
         if not _MEDIA.fullmatch(request.content_type or "") or request.raw_header(b"content-encoding"):
-            raise UnsupportedMediaType(f"The body must be {MEDIA} or application/json in UTF-8")
+            raise UnsupportedMediaType(sentence("scim_body_type", type=MEDIA))
         raw = await request.body_within(MAX_BODY)
         plain = well_formed(raw)
         check_text(plain)

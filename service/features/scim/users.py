@@ -22,6 +22,7 @@ from service.features.directories.directory import Directories
 from service.features.directories.managed import managed_by
 from service.features.directories.schema import Directory
 from service.features.scim import store as scim
+from service.features.scim.sentences import sentence
 from service.features.scim.store import Known, ProvisionedUser
 from service.kernel.fields import values_of
 from service.kernel.identity import Caller
@@ -75,9 +76,9 @@ async def source_of(connection: Connection, caller: Caller) -> Directory:
     """Return the caller's directory; raises ``Conflict`` if there is none or it is cut off."""
     stored = await directories.of_client(connection, caller.user_id)
     if stored is None:
-        raise Conflict("No directory has this service account as its client", rule="directory")
+        raise Conflict(sentence("no_directory_of_client"), rule="directory")
     if not stored.enabled:
-        raise managed_by(stored.name, "The directory {name} is cut off")
+        raise managed_by(stored.name, sentence("directory_cut_off", directory=stored.name))
     return stored
 
 
@@ -196,5 +197,5 @@ def _ids(known: Known | None) -> dict[str, Any]:
 async def _read(connection: Connection, source: Directory, user_id: int) -> ProvisionedUser:
     stored = await scim.one_user(connection, source.name, user_id)
     if stored is None:
-        raise NotFound("There is no such user")
+        raise NotFound(sentence("no_such_user"))
     return stored

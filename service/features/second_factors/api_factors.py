@@ -11,6 +11,7 @@ from service.features.second_factors.challenge_bodies import Credential, Expiry
 from service.features.second_factors.challenges import LIFE
 from service.features.second_factors.factor_reset import FactorReset
 from service.features.second_factors.own_factors import OwnFactors
+from service.features.second_factors.sentences import sentence
 from service.records.factors import Factor, FactorName
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, asks, login, needs, writes
@@ -215,7 +216,7 @@ class PasskeyEndpoints(Responders, at="/.well-known/passkey-endpoints"):
     async def on_get(self, _context: RequestContext) -> Document:
         """Read where users make and manage passkeys (W3C Passkey Endpoints)."""
         if not self._known:
-            raise NotFound("The address of this service is not set: server.public_url")
+            raise NotFound(sentence("address_unset"))
         return self._document
 
 

@@ -20,6 +20,7 @@ from service.errors import (
 from service.features.second_factors.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.features.second_factors.challenges import LIFE
 from service.features.second_factors.logins import FactorLogins
+from service.features.second_factors.sentences import sentence
 from service.features.second_factors.step_up import StepUp
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
@@ -184,7 +185,7 @@ class OwnStepUp(Responders, at="/api/auth/step-up"):
         client = context.address, context.user_agent
         if body.method == "password":
             if body.password is None:
-                raise ValidationFailed(("password", "is missing"))
+                raise ValidationFailed(("password", sentence("missing")))
             return await self._step_up.by_password(context.user, body.password, *client)
         return await self._step_up.by_factor(
             context.user, answer_in(body.method, body.code, body.credential), *client

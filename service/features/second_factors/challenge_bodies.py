@@ -6,6 +6,7 @@ from msgspec import Meta
 
 from service.authn.second_factors import Answer, Method
 from service.errors import ValidationFailed
+from service.features.second_factors.sentences import sentence
 
 Code = Annotated[
     str,
@@ -34,8 +35,8 @@ def answer_in(method: Method, code: str | None, credential: dict[str, Any] | Non
     """Return the answer in a body; ``ValidationFailed`` if it is missing."""
     if method == "passkey":
         if credential is None:
-            raise ValidationFailed(("credential", "is missing"))
+            raise ValidationFailed(("credential", sentence("missing")))
         return Answer(method, credential=credential)
     if code is None:
-        raise ValidationFailed(("code", "is missing"))
+        raise ValidationFailed(("code", sentence("missing")))
     return Answer(method, code)

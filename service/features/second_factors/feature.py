@@ -15,6 +15,7 @@ FEATURE = Feature(
         "/.well-known/passkey-endpoints",
     ),
     enumerations={"StepUpMethod": "password totp recovery_code passkey"},
+    sentences="sentences:sentence",
     routes="api:add_routes",
     checks="checks:CHECKS",
     provides={

@@ -17,6 +17,7 @@ from service.features.second_factors import recovery_codes, store, totp
 from service.features.second_factors.challenges import Challenge, Challenges
 from service.features.second_factors.checking import about
 from service.features.second_factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of, party_of
+from service.features.second_factors.sentences import sentence
 from service.kernel.about import NAME
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, oneself
@@ -33,7 +34,7 @@ MOST: Final = 20
 _APP_NAME: Final = "Authenticator app"
 _CODES_NAME: Final = "Recovery codes"
 _HANDLE_BYTES: Final = 32
-_UNFIT: Final = ("credential", "does not answer the latest options")
+_UNFIT: Final = ("credential", sentence("answer_to_other_options"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,10 @@ class OwnFactors:
         async with self._changing(caller) as connection:
             app = await store.pending(connection, caller.user_id, factor_id)
             if app is None:
-                raise NotFound("No app with that id waits for its code: begin again")
+                raise NotFound(sentence("no_waiting_app"))
             step = totp.step_of(self.keys.open(app.sealed_secret, about(app.user_id)), code, self.now())
             if step is None:
-                raise ValidationFailed(("code", "is not the code that the app shows now"))
+                raise ValidationFailed(("code", sentence("app_code_wrong")))
             first = not await factors.has_any(connection, caller.user_id)
             factor = await store.confirm(connection, app, step)
             assert factor is not None  # noqa: S101 - the user is locked
@@ -148,7 +149,7 @@ class OwnFactors:
                 raise ValidationFailed(_UNFIT)
             factor = await store.add_passkey(connection, caller.user_id, name, new.stored, new.sign_count)
             if factor is None:
-                raise Conflict("This passkey is enrolled already", rule="unique")
+                raise Conflict(sentence("passkey_enrolled"), rule="unique")
             enrolled = await self._enrolled(connection, caller, factor, first=first)
         self._saved("factor_add", caller, factor, {}, _fields(factor))
         return enrolled
@@ -157,7 +158,7 @@ class OwnFactors:
         """Return new recovery codes that replace the old ones; ``Conflict`` without another factor."""
         async with self._changing(caller) as connection:
             if not await factors.has_any(connection, caller.user_id):
-                raise Conflict("Recovery codes need another second factor first", rule="consistent")
+                raise Conflict(sentence("recovery_codes_alone"), rule="consistent")
             codes, factor = await _set_codes(connection, caller.user_id)
             await self._saving(connection, caller, "recovery_codes_made", factor)
         self._saved("factor_add", caller, factor, {}, _fields(factor))
@@ -174,7 +175,7 @@ class OwnFactors:
         async with self._changing(caller, ending_others=True) as connection:
             factor = await store.remove(connection, caller.user_id, factor_id)
             if factor is None:
-                raise NotFound("You have no such factor")
+                raise NotFound(sentence("no_such_factor"))
             if factor.kind == "passkey":
                 await self.ways_in.require(connection, caller.user_id)
             await self._saving(connection, caller, "factor_removed", factor)
@@ -188,7 +189,7 @@ class OwnFactors:
         With ``ending_others`` the other sessions of the caller end before the commit.
         """
         if caller.kind == "service":
-            raise Conflict("A service account has API keys, and no second factors", rule="kind_of_account")
+            raise Conflict(sentence("factors_of_service"), rule="kind_of_account")
         async with self.database.transaction() as connection:
             check = await self.delegation.check(connection, caller)
             await factors.lock(connection, caller.user_id)
@@ -207,7 +208,7 @@ class OwnFactors:
         self, connection: Connection, caller: Caller, factor: Factor, *, first: bool
     ) -> Enrolled:
         if len(await factors.of_user(connection, caller.user_id)) > MOST:
-            raise Conflict(f"You have {MOST} factors: remove some of them first", rule="limit")
+            raise Conflict(sentence("too_many_factors", most=MOST), rule="limit")
         codes = (await _set_codes(connection, caller.user_id))[0] if first else None
         await self._saving(connection, caller, "factor_added", factor)
         return Enrolled(factor, codes)

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from cryptography.exceptions import InvalidSignature
 
 from service.errors import Conflict
+from service.features.second_factors.sentences import sentence
 from service.features.second_factors.store import StoredPasskey
 from service.kernel.about import NAME
 
@@ -55,8 +56,7 @@ class NewPasskey:
 def party_of(party: RelyingParty | None) -> RelyingParty:
     """Return the relying party; raise ``Conflict`` if there is none, so that passkeys are unavailable."""
     if party is None:
-        missing = "Passkeys need the address of this service: the operator sets server.public_url"
-        raise Conflict(missing, rule="missing_setting")
+        raise Conflict(sentence("address_for_passkeys"), rule="missing_setting")
     return party
 
 

@@ -15,6 +15,7 @@ from service.errors import Conflict, LoginFailed, RefreshRequired, SecondFactorR
 from service.features.second_factors.challenges import LIFE, Challenge, Challenges
 from service.features.second_factors.checking import FactorCheck
 from service.features.second_factors.passkeys import challenge_of
+from service.features.second_factors.sentences import sentence
 from service.kernel.assurance import Acr
 from service.kernel.identity import Caller
 from service.records import accounts
@@ -66,7 +67,7 @@ class StepUp:
             stored = await self._known(caller)
             if stored.second_factor:
                 methods = await self.check.methods(caller.user_id, caller.rests_on)
-                raise SecondFactorRequired("Prove your second factor", methods=methods)
+                raise SecondFactorRequired(sentence("prove_factor"), methods=methods)
             who = (caller.user_name, address, user_agent)
             attempt = await self.throttle.login(*who, session=caller.device)
             right = await self.passwords.verify(stored.password_hash, password, favoured=attempt.favoured)
@@ -83,7 +84,7 @@ class StepUp:
             await self._known(caller)
             methods = await self.check.methods(caller.user_id, caller.rests_on)
             if is_weaker(answer.method, caller.rests_on) and answer.method not in methods:
-                raise SecondFactorRequired("This session rests on a stronger proof", methods=methods)
+                raise SecondFactorRequired(sentence("stronger_session"), methods=methods)
             await self.throttle.from_address(address)
             who = (caller.user_name, address, user_agent)
             guessed = answer.method == "totp"
@@ -118,7 +119,7 @@ class StepUp:
 
     async def _known(self, caller: Caller) -> Credentials:
         if caller.key_id is not None:
-            raise Conflict("An API key has no session", rule="kind_of_account")
+            raise Conflict(sentence("session_of_key"), rule="kind_of_account")
         stored = await accounts.credentials_of(self.database, caller.user_id)
         if stored is None:  # deleted while the token was valid
             raise RefreshRequired

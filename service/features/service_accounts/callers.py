@@ -29,6 +29,7 @@ from service.authn.throttle import Throttle
 from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
 from service.features.service_accounts import store_holders as api_keys
 from service.features.service_accounts.form import ApiKey, parsed
+from service.features.service_accounts.sentences import sentence
 from service.features.service_accounts.store_holders import USE_EVERY, KeyHolder
 from service.kernel.clock import from_seconds
 from service.kernel.codes import HeldCodes, intersection
@@ -196,7 +197,7 @@ class ApiKeyCallers:
     async def _admitted(self, known: _Known, answer: Answer, caller: Caller) -> KeyCaller:
         holder = known.holder
         if self._is_past(holder.expire_time):
-            raise TokenExpired("The API key has expired")
+            raise TokenExpired(sentence("key_expired"))
         if answer.marker == BANNED:
             ban = await self._store.ban_of(caller.login_id)
             raise banned(ban.until if ban else None)
@@ -231,7 +232,7 @@ class ApiKeyCallers:
                 return known, answer
             if self._known.get(key_id) is known:
                 known.read_at = float("-inf")
-        raise Unavailable("The account is being changed")
+        raise Unavailable(sentence("account_being_changed"))
 
     async def _read(self, key_id: int, known: _Known | None, deadline: float) -> _Known | None:
         """Read a key from the database; concurrent requests share one read.
@@ -250,7 +251,7 @@ class ApiKeyCallers:
             async with asyncio.timeout_at(deadline):
                 return await asyncio.shield(task)
         except TimeoutError:
-            raise Unavailable("The API key can't be looked up in time") from None
+            raise Unavailable(sentence("key_lookup_late")) from None
 
     async def _in_turn(self, key_id: int, user_id: int | None) -> _Known | None:
         """Load a key once few other reads run; raises Unavailable if those take too long."""
@@ -258,7 +259,7 @@ class ApiKeyCallers:
             async with asyncio.timeout(_PATIENCE):
                 await self._readers.acquire()
         except TimeoutError:
-            raise Unavailable("Too many API keys are being looked up") from None
+            raise Unavailable(sentence("too_many_key_lookups")) from None
         try:
             return await self._load(key_id, user_id)
         finally:

@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="service_accounts",
     title="API keys of service accounts",
     paths=("/api/user/{id}/keys",),
+    sentences="sentences:sentence",
     routes="api:add_routes",
     jobs="jobs:jobs",
     checks="checks:CHECKS",

@@ -10,6 +10,7 @@ from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.service_accounts import store
 from service.features.service_accounts.form import HINT, ApiKey, new_secret
+from service.features.service_accounts.sentences import sentence
 from service.features.service_accounts.store import StoredKey
 from service.kernel.account_acts import Act
 from service.kernel.clock import rfc3339
@@ -69,9 +70,9 @@ class ApiKeys:
             check.require_session("create-key")
             user, target = await _target(connection, check, user_id, "create-key")
             if user.kind != "service":
-                raise Conflict("Only a service account has API keys", rule="kind_of_account")
+                raise Conflict(sentence("only_services_have_keys"), rule="kind_of_account")
             if len(await store.of_user(connection, user_id)) >= MOST:
-                raise Conflict(f"The account has {MOST} API keys: delete some of them first", rule="limit")
+                raise Conflict(sentence("too_many_keys", most=MOST), rule="limit")
             stored = await store.add(
                 connection,
                 target,
@@ -105,7 +106,7 @@ class ApiKeys:
             _user, target = await _target(connection, check, user_id, "delete-key")
             gone = await store.remove(connection, target, key_id)
             if gone is None:
-                raise NotFound("The account has no such API key")
+                raise NotFound(sentence("no_such_key"))
             # Removes the epoch of the account, before the commit and again after it.
             await self.revocations.mark_first([user_id])
             changes = field_changes(_key_target(gone), _fields(gone), {})

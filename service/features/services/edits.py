@@ -12,6 +12,7 @@ from service.administration.resource_edits import router_of
 from service.administration.resource_reach import require_apart, require_lowering, require_reach
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
+from service.features.services.sentences import sentence
 from service.kernel.origin import field_changes
 from service.kernel.services import PORTCULLIS, is_other_service, with_end, word_and_end
 from service.records import openings, resources, services
@@ -34,7 +35,7 @@ async def create(unit: UnitOfWork, given: Mapping[str, Any]) -> StoredService:
     values = ServiceValues(**fields)
     if not is_other_service(name):
         raise ValidationFailed(
-            ("name", f"{PORTCULLIS} is this service, and names match [a-z][a-z0-9-]{{0,31}}")
+            ("name", sentence("service_name_reserved", service=PORTCULLIS, pattern="[a-z][a-z0-9-]{0,31}"))
         )
     unit.check.require_foreign("name", name)
     check_record(values)
@@ -78,7 +79,7 @@ async def delete(unit: UnitOfWork, service_id: int, match: Match) -> None:
     before = await _for_change(unit, service_id, match)
     if registered := await resources.of_service(unit.connection, before.name):
         raise Conflict(
-            f"{before.name} still has resources, {registered[0].object} for one",
+            sentence("service_in_use", service=before.name, resource=registered[0].object),
             resourceIds=[resource.id for resource in registered[:100]],
             rule="in_use",
         )
@@ -104,13 +105,13 @@ async def open_up(unit: UnitOfWork, given: Mapping[str, Any]) -> Opening:
         _require_coming(unit, given_end)
         until = given_end
     if service == PORTCULLIS:
-        raise ValidationFailed(("service", "Public access to this service is given by its files only"))
+        raise ValidationFailed(("service", sentence("opened_by_files")))
     await router_of(unit.connection, service)
     unit.check.require_service("open", service)
     if resource_id is not None:
         matches = await resources.matching(unit.connection, ids=[resource_id])
         if not matches or matches[0].service != service:
-            raise ValidationFailed(("resourceId", f"{service} has no such resource"))
+            raise ValidationFailed(("resourceId", sentence("no_resource_of_service", service=service)))
         unit.targets.append(change_log.resource_target(matches[0]))
         await require_reach(unit.connection, unit.check, [resource_id])
     if until is not None:
@@ -128,9 +129,9 @@ def _now(unit: UnitOfWork) -> float:
 
 def _require_coming(unit: UnitOfWork, until: datetime) -> None:
     if until.microsecond:
-        raise ValidationFailed(("until", "An end is in whole seconds"))
+        raise ValidationFailed(("until", sentence("end_not_whole_seconds")))
     if until.timestamp() <= _now(unit):
-        raise ValidationFailed(("until", "This instant is past"))
+        raise ValidationFailed(("until", sentence("end_past")))
 
 
 async def close(unit: UnitOfWork, opening_id: int, match: Callable[[Opening], None]) -> None:

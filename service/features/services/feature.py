@@ -11,6 +11,7 @@ FEATURE = Feature(
         "opening": "Public access to other services, without a permission code.",
         "service": "Other services, whose routes resources guard.",
     },
+    sentences="sentences:sentence",
     routes="api:add_routes",
     jobs="jobs:jobs",
 )

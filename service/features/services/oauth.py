@@ -29,6 +29,7 @@ from service.authn.token_lifetime import LEAST, life_left
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated
 from service.errors import AccountBanned, Conflict, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
+from service.features.services.sentences import sentence
 from service.kernel.codes import intersection, is_code
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
@@ -149,7 +150,7 @@ class ClientCredentials:
             if known.changes_at is None or life_left(known.changes_at, now) >= LEAST:
                 return known
             await asyncio.sleep(max(0.0, known.changes_at.timestamp() - now))
-        raise Unavailable("The roles of the account are changing")
+        raise Unavailable(sentence("roles_of_account_changing"))
 
 
 class _Client:

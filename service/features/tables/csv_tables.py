@@ -15,8 +15,10 @@ from msgspec.inspect import Field, ListType, NoneType, UnionType
 
 from service.audit.redaction import is_sensitive
 from service.errors import BadRequest, RowFault, ValidationFailed
+from service.features.tables.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.kernel.sentences import metas_of
-from service.kernel.text import column_letters, unescape_formula
+from service.kernel.text import column_letters, unescape_formula, unseen
 from service.kernel.type_faults import fields_of_struct
 from service.web.messages.faults import shown_field
 
@@ -24,9 +26,9 @@ Raw = tuple[int, dict[str, Any] | RowFault]
 
 
 class Unreadable(Struct, frozen=True):
-    """A cell without a value that could be imported; ``reason`` follows the name of its column."""
+    """A cell without a value that could be imported; ``code`` is that of the sentence that says why."""
 
-    reason: str
+    code: str
 
 
 Cell = str | Unreadable
@@ -56,11 +58,11 @@ class CellTable:
     def rows_of_csv(self, body: bytes) -> list[Raw]:
         """Return the rows of a CSV; see ``rows``. Raises ``BadRequest`` for text that is no CSV in UTF-8."""
         if body.startswith(_UTF_16):
-            raise BadRequest("The body is UTF-16: save the table as CSV UTF-8")
+            raise BadRequest(sentence("table_utf16"))
         try:
             text = body.decode("utf-8").removeprefix(_MARK)  # spreadsheets write a byte order mark
         except UnicodeDecodeError:
-            raise BadRequest("The body is not UTF-8: save the table as CSV UTF-8") from None
+            raise BadRequest(sentence("table_not_utf8")) from None
         if directive := _DIRECTIVE.match(text):
             if directive[1] not in _SEPARATORS:
                 self._refuse_separator(directive[1])
@@ -82,7 +84,7 @@ class CellTable:
         following = lines[first + 1 :]
         filled = [(number, cells) for number, cells in enumerate(following, begin) if _is_filled(cells)]
         if len(filled) > self.most:
-            raise ValidationFailed((self._name, f"There must be at most {self.most} rows"))
+            raise ValidationFailed((self._name, sentence("too_many_rows", most=self.most)))
         return [(number, self._row(number, header, cells, separator)) for number, cells in filled]
 
     def _separator(self, text: str) -> str:
@@ -100,7 +102,7 @@ class CellTable:
         while names and not names[-1]:
             names.pop()
         if not names:
-            raise ValidationFailed((self._name, "The first line must name the columns"))
+            raise ValidationFailed((self._name, sentence("columns_missing")))
         known = [self._by_key.get(name.casefold(), "") for name in names]
         if separator and not any(known):
             self._suggest_separator(separator.join(names), separator)
@@ -108,16 +110,16 @@ class CellTable:
             raise ValidationFailed(*faults)
         return known
 
-    def _header_faults(self, names: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str, str]]:
+    def _header_faults(self, names: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str, Sentence]]:
         for place, (name, column) in enumerate(zip(names, known, strict=True)):
             if column in known[:place] and column:
-                yield column, f"The column is named twice: in {column_letters(place)} too"
+                yield column, sentence("column_twice", column=column_letters(place))
             elif name and not column:
-                listed = ", ".join(self._columns)
-                yield shown_field(name, self._name), f"Column {column_letters(place)} is none of {listed}"
+                stated = sentence("unknown_column", column=column_letters(place), columns=list(self._columns))
+                yield shown_field(name, self._name), stated
         for needed, field in self._columns.items():
             if field.required and needed not in known:
-                yield needed, "The column is required"
+                yield needed, sentence("column_required")
 
     def _suggest_separator(self, line: str, separator: str) -> None:
         """Raise ValidationFailed if another separator than ``separator`` would show names of columns."""
@@ -128,7 +130,7 @@ class CellTable:
 
     def _refuse_separator(self, separator: str) -> NoReturn:
         seems = _SEPARATORS.get(separator) or _OTHERS.get(separator) or "no character that is read"
-        fault = f"The separator seems to be {seems}: separate the columns by `,`, `;` or a tab"
+        fault = sentence("other_separator", separator=seems)
         raise ValidationFailed((self._name, fault))
 
     def _lines(self, text: str, separator: str) -> list[list[str]]:
@@ -138,7 +140,7 @@ class CellTable:
             return list(reader)
         except csv.Error:
             self._suggest_separator(text.strip().splitlines()[0], separator)
-            raise BadRequest(f"The body is not well-formed CSV: see line {reader.line_num}") from None
+            raise BadRequest(sentence("not_csv", line=reader.line_num)) from None
 
     def _row(
         self, number: int, header: Sequence[str], cells: Sequence[Cell], separator: str
@@ -147,24 +149,26 @@ class CellTable:
             cells = [*cells, *([""] * (len(header) - len(cells)))]
         if len(cells) < len(header):
             missing = next((name for name in header[len(cells) :] if name), _ROW)
-            fault = f"The row has {len(cells)} cells, and the header {len(header)}"
+            fault = sentence("cells_differ", cells=len(cells), columns=len(header))
             line = separator.join(map(str, cells))
             for other, named in _SEPARATORS.items():
                 if other != separator and line.count(other) == len(header) - 1:
-                    fault += f": the separator of this row seems to be {named}"
+                    fault = sentence(
+                        "other_separator_of_row", cells=len(cells), columns=len(header), separator=named
+                    )
             return RowFault(number, missing, fault)
         row: dict[str, Any] = {}
         for place, cell in enumerate(cells):
             name = header[place] if place < len(header) else ""
             if isinstance(cell, Unreadable):
-                return RowFault(number, name or _ROW, f"Column {column_letters(place)} {cell.reason}")
+                return RowFault(number, name or _ROW, sentence(cell.code, column=column_letters(place)))
             if not name:
                 if cell.strip():
-                    fault = f"Column {column_letters(place)} has a value here, and no name in the header"
+                    fault = sentence("column_without_name", column=column_letters(place))
                     return RowFault(number, _ROW, fault)
                 continue
             if "\0" in cell:
-                return RowFault(number, name, "must not hold U+0000, which can't be seen")
+                return RowFault(number, name, unseen("\0"))
             text = cell if name in self._as_they_are else cell.strip()
             # A workbook has texts as they are: its cells say which of them are formulas.
             _put(row, self._columns[name], unescape_formula(text) if separator else text)

@@ -16,5 +16,6 @@ FEATURE = Feature(
             help="resources of other services",
         ),
     ),
+    sentences="sentences:sentence",
     routes="api:add_routes",
 )

@@ -9,6 +9,7 @@ from service.administration.lasting import FOR_GOOD
 from service.administration.role_edits import NO_BUTTON, unknown, with_buttons
 from service.errors import ValidationFailed
 from service.features.bulk_acts.many_rows import RowFaults, add_duplicate_faults
+from service.features.tables.sentences import sentence
 from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.identity import Caller
 from service.kernel.origin import field_changes
@@ -76,7 +77,7 @@ async def _update(under_way: _Roles, before: CodedRole, table_row: TableRow) -> 
     reach = await work.check.require_roles(work.connection, [before.id], until=until)
     check_values(RoleValues, values)
     if "enabled" in values and await request_rules.of_role(work.connection, before.id) is not None:
-        raise ValidationFailed(("enabled", "The role has a request rule: enable or disable it individually"))
+        raise ValidationFailed(("enabled", sentence("role_with_rule")))
     if values:
         await roles.update(work.connection, before.id, values)
     if gives:

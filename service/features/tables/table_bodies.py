@@ -12,6 +12,7 @@ from msgspec.inspect import Field, ListType, StructType, type_info
 
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
 from service.features.tables.csv_tables import CellTable, Raw
+from service.features.tables.sentences import sentence
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.strict_json import strict_json
 from service.web.content.streams import JSON, JSON_LINES, XLSX
@@ -97,21 +98,23 @@ class TableBody(Generic[T]):
         content_type = (request.content_type or "").lower()
         if content_type.startswith(CSV):
             if _CSV.fullmatch(content_type) is None or request.raw_header(b"content-encoding") is not None:
-                raise UnsupportedMediaType("CSV must be in UTF-8, with a header, and not compressed")
+                raise UnsupportedMediaType(sentence("csv_form"))
             body = await request.body_within(MAX_BODY)
             return await asyncio.to_thread(lambda: self._made(self._cells.rows_of_csv(body), strict=False))
         if content_type == XLSX:
             if request.raw_header(b"content-encoding") is not None:
-                raise UnsupportedMediaType("The body must not be compressed")
+                raise UnsupportedMediaType(sentence("body_compressed"))
             body = await request.body_within(MAX_BODY)
             return await asyncio.to_thread(lambda: self._made(self._from_workbook(body), strict=False))
         if content_type == JSON_LINES:
             if request.raw_header(b"content-encoding") is not None:
-                raise UnsupportedMediaType("The body must not be compressed")
+                raise UnsupportedMediaType(sentence("body_compressed"))
             body = await request.body_within(MAX_BODY)
             return await asyncio.to_thread(lambda: self._made(self._from_lines(body), strict=True))
         if not content_type.startswith(JSON):
-            raise UnsupportedMediaType(f"The body must be {JSON}, {JSON_LINES} or {CSV}, in UTF-8, or {XLSX}")
+            raise UnsupportedMediaType(
+                sentence("table_type", types=f"{JSON}, {JSON_LINES} or {CSV}", workbook=XLSX)
+            )
         rows = getattr(await self._json.read(request), self._name)
         return await asyncio.to_thread(lambda: self._made(enumerate(rows, 1), strict=True))
 
@@ -142,7 +145,7 @@ class TableBody(Generic[T]):
     def _from_lines(self, body: bytes) -> list[Raw]:
         lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
         if len(lines) > self._most:
-            raise ValidationFailed((self._name, f"There must be at most {self._most} rows"))
+            raise ValidationFailed((self._name, sentence("too_many_rows", most=self._most)))
         return [(number, _object(number, line)) for number, line in lines]
 
 
@@ -152,14 +155,14 @@ def _object(number: int, line: bytes) -> dict[str, Any] | RowFault:
         strict_json(line, numbers_as_text=True)  # duplicate members, and everything that other parsers refuse
         row = msgspec.json.decode(line)
     except (ValueError, RecursionError):
-        raise BadRequest(f"Line {number} is not well-formed JSON") from None
+        raise BadRequest(sentence("line_not_json", line=number)) from None
     if not isinstance(row, dict):
-        return RowFault(number, _ROW, "The line is no JSON object")
+        return RowFault(number, _ROW, sentence("line_not_object"))
     try:
         check_text(row)
     except ValidationFailed as refusal:
-        fault, *_ = refusal.extra["errors"]
-        return RowFault(number, fault["field"], fault["message"])
+        fault, *_ = refusal.faults
+        return RowFault(number, fault.field, fault.sentence)
     return row
 
 

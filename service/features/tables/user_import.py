@@ -18,6 +18,7 @@ from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.errors import Conflict, PermissionDenied
 from service.features.bulk_acts.many_rows import RowFaults, add_duplicate_faults
+from service.features.tables.sentences import sentence
 from service.features.tables.table_import import TableImport, TableRow, Work
 from service.kernel.cooperative_yield import CooperativeYield, cooperatively
 from service.kernel.identity import Caller
@@ -144,7 +145,7 @@ def _hash_of(user: Wanted, hashes: Hashes | None) -> str | None:
         return ""
     password_hash = hashes.get(None if user.given.password is None else user.given.row)
     if password_hash is None:  # the user existed when the passwords were hashed
-        raise Conflict("Users of the table have been deleted meanwhile", rule="changed_meanwhile")
+        raise Conflict(sentence("users_deleted_meanwhile"), rule="changed_meanwhile")
     return password_hash
 
 
@@ -231,7 +232,7 @@ def _role_ids(
     had = set() if before is None else {role.id for role in before.roles}
     for place, code in enumerate(table_row.codes):
         if code not in known.roles:
-            faults.add(table_row.row, f"roles[{place}]", "There is no such role")
+            faults.add(table_row.row, f"roles[{place}]", sentence("no_such_role"))
         elif known.roles[code] in known.demanding and known.roles[code] not in had:
             faults.add(table_row.row, f"roles[{place}]", NOT_PLAIN)
     return tuple(dict.fromkeys(known.roles[code] for code in table_row.codes if code in known.roles))
@@ -242,14 +243,14 @@ def _new(
 ) -> Wanted:
     values = {"user_name": table_row.name, **created_by(bound_to, table_row.values)}
     if "nick_name" not in values:
-        faults.add(table_row.row, "nickName", "A new user needs one")
+        faults.add(table_row.row, "nickName", sentence("nick_name_of_new_user"))
     with faults.of(table_row.row, "userName"):
         check_values(UserValues, values)
     kind = values.get("kind", "person")
     with faults.of(table_row.row, "service"):
         account_edits.require_kind(kind, values)
     if kind == "service" and table_row.password is not None:
-        faults.add(table_row.row, "password", "A service account has API keys in place of a password")
+        faults.add(table_row.row, "password", sentence("password_of_service_row"))
     if kind == "person" and table_row.password is None:
         values["status"] = "disabled"
     return Wanted(table_row, None, values, role_ids or ())
@@ -260,7 +261,7 @@ def _edited(table_row: TableRow, before: User, role_ids: tuple[int, ...] | None,
         faults.add(
             table_row.row,
             "password",
-            "The user already exists, and an import does not set passwords of existing users",
+            sentence("password_of_existing_user"),
         )
     differing = table_row.differing(before)
     with faults.of(table_row.row, "userName"):

@@ -16,6 +16,7 @@ from xml.parsers import expat
 
 from service.errors import BadRequest
 from service.features.tables.csv_tables import Cell, Unreadable
+from service.features.tables.sentences import sentence
 
 MOST_PARTS: Final = 200
 """Files in the archive."""
@@ -44,12 +45,10 @@ _DATES: Final = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *rang
 _TIME_LETTERS: Final = re.compile("[ymdhs]")
 _QUOTED: Final = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
 
-_DATE: Final = Unreadable("has a date or a time: format the cell as text")
-_ERROR: Final = Unreadable("has an error in place of a value")
-_FORMULA: Final = Unreadable("has a formula: replace it by its value")
-_ROUNDED: Final = Unreadable(
-    "has a number that a spreadsheet may have rounded: format the cell as text and enter it again"
-)
+_DATE: Final = Unreadable("cell_with_date")
+_ERROR: Final = Unreadable("cell_with_error")
+_FORMULA: Final = Unreadable("cell_with_formula")
+_ROUNDED: Final = Unreadable("cell_rounded")
 
 Attributes = Mapping[str, str]
 
@@ -60,17 +59,17 @@ def lines_of(body: bytes) -> list[list[Cell]]:
     Raises BadRequest for a file that is no such workbook, or exceeds a limit.
     """
     if body.startswith(_OLD):
-        raise BadRequest("The workbook has a password or is an XLS file: save it as XLSX without a password")
+        raise BadRequest(sentence("workbook_locked"))
     if not body.startswith(_ZIP):
-        raise BadRequest("The body is no XLSX workbook")
+        raise BadRequest(sentence("not_a_workbook"))
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             return _Book(archive).lines()
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError):
         # An unknown method or a password of the archive is an error of its own.
-        raise BadRequest("The workbook is damaged: its archive can't be read") from None
+        raise BadRequest(sentence("workbook_archive_damaged")) from None
     except expat.ExpatError:
-        raise BadRequest("The workbook is damaged: a part is not well-formed XML") from None
+        raise BadRequest(sentence("workbook_xml_damaged")) from None
 
 
 class _Book:
@@ -79,24 +78,24 @@ class _Book:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         members = archive.infolist()
         if len(members) > MOST_PARTS:
-            raise BadRequest(f"The workbook has more than {MOST_PARTS} parts")
+            raise BadRequest(sentence("workbook_too_many_parts", most=MOST_PARTS))
         self._archive = archive
         self._members = {member.filename.lower(): member for member in members}
         if len(self._members) != len(members):
-            raise BadRequest("The workbook is damaged: a part is there twice")
+            raise BadRequest(sentence("workbook_part_twice"))
         if any(name.endswith("vbaproject.bin") for name in self._members):
-            raise BadRequest("The workbook has macros: save it as XLSX without macros")
+            raise BadRequest(sentence("workbook_with_macros"))
         self._left = MOST_UNPACKED
 
     def lines(self) -> list[list[Cell]]:
         """Return the lines of the only sheet with cells."""
         book = next(iter(self._related("", "officeDocument").values()), None)
         if book is None:
-            raise BadRequest("The body is no XLSX workbook")
+            raise BadRequest(sentence("not_a_workbook"))
         sheets = _Sheets()
         self._parse(book, sheets.begin)
         if len(sheets.visible) > MOST_SHEETS:
-            raise BadRequest(f"The workbook has more than {MOST_SHEETS} sheets")
+            raise BadRequest(sentence("workbook_too_many_sheets", most=MOST_SHEETS))
         places = self._related(book, "worksheet")
         styles = _Styles()
         for part in self._related(book, "styles").values():
@@ -112,7 +111,7 @@ class _Book:
                 if sheet.has_cells:
                     filled[name] = sheet.lines
         if len(filled) > 1:
-            raise BadRequest(f"{len(filled)} sheets of the workbook have cells: keep the one to import")
+            raise BadRequest(sentence("workbook_several_sheets", count=len(filled)))
         return next(iter(filled.values()), [])
 
     def _related(self, part: str, kind: str) -> dict[str, str]:
@@ -145,7 +144,7 @@ class _Book:
         """Read a part; elements and attributes are known by their names without a namespace."""
         member = self._members.get(part.lower())
         if member is None:
-            raise BadRequest("The workbook is damaged: a part is missing")
+            raise BadRequest(sentence("workbook_part_missing"))
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         elements = 0
@@ -154,7 +153,7 @@ class _Book:
             nonlocal elements
             elements += 1
             if elements > MOST_ELEMENTS:
-                raise BadRequest("The workbook is too large")
+                raise BadRequest(sentence("workbook_too_large"))
             begin(_local(name), {_local(key): value for key, value in attributes.items()})
 
         parser.StartElementHandler = start
@@ -173,7 +172,7 @@ class _Book:
             while chunk := content.read(_CHUNK):
                 self._left -= len(chunk)
                 if self._left < 0:
-                    raise BadRequest(f"The workbook has more than {MOST_UNPACKED // 1024**2} MiB unpacked")
+                    raise BadRequest(sentence("workbook_too_large_unpacked", most=MOST_UNPACKED // 1024**2))
                 yield chunk
 
 
@@ -183,7 +182,7 @@ def _local(name: str) -> str:
 
 
 def _refuse_doctype(*_: Any) -> None:
-    raise BadRequest("The workbook has a document type, which no spreadsheet writes")
+    raise BadRequest(sentence("workbook_with_document_type"))
 
 
 class _Sheets:
@@ -316,24 +315,24 @@ class _Sheet:
     def _begin_line(self, number: str) -> None:
         line = _natural(number, self._line + 1)
         if line <= self._line:
-            raise BadRequest("The workbook is damaged: its lines are not in order")
+            raise BadRequest(sentence("workbook_lines_disordered"))
         if line > MOST_LINES:
-            raise BadRequest(f"The sheet goes beyond line {MOST_LINES:,}: delete what is below the table")
+            raise BadRequest(sentence("sheet_too_long", most=f"{MOST_LINES:,}"))
         self.lines += [[] for _ in range(line - self._line)]
         self._line = line
         self._column = -1
 
     def _begin_cell(self, attributes: Attributes) -> None:
         if not self.lines:
-            raise BadRequest("The workbook is damaged: a cell is in no line")
+            raise BadRequest(sentence("workbook_cell_outside"))
         self._cells += 1
         place = _PLACE.fullmatch(attributes.get("r", ""))
         column = self._column + 1 if place is None else _position(place[1])
         if column <= self._column:
-            raise BadRequest("The workbook is damaged: its cells are not in order")
+            raise BadRequest(sentence("workbook_cells_disordered"))
         self._column = column
         if self._cells > MOST_CELLS:
-            raise BadRequest("The sheet has too many cells: delete what is beside the table")
+            raise BadRequest(sentence("sheet_too_many_cells"))
         self._attributes = attributes
         self._value = []
         self._has_formula = False
@@ -345,7 +344,7 @@ class _Sheet:
         else:
             cell = self._read("".join(self._value))
         if cell != "" and self._column >= MOST_COLUMNS:
-            raise BadRequest(f"The sheet has more than {MOST_COLUMNS} columns")
+            raise BadRequest(sentence("sheet_too_wide", most=MOST_COLUMNS))
         return cell
 
     def _read(self, value: str) -> Cell:
@@ -373,7 +372,7 @@ class _Sheet:
     def _shared_text(self, value: str) -> str:
         place = _natural(value, len(self._shared))
         if place >= len(self._shared):
-            raise BadRequest("The workbook is damaged: a text is missing")
+            raise BadRequest(sentence("workbook_text_missing"))
         return self._shared[place]
 
     def _shows_date(self) -> bool:

@@ -12,6 +12,7 @@ from service.administration.delegation import Delegation
 from service.administration.people import People
 from service.authz.engine.policy import Decision
 from service.errors import PermissionDenied
+from service.features.takeovers.sentences import sentence
 from service.kernel.account_acts import Whom
 from service.kernel.identity import Caller
 from service.kernel.origin import values_change
@@ -95,5 +96,4 @@ class Owners:
 
 
 def _refused(denial: Decision) -> PermissionDenied:
-    why = "the account, or who acted on it, stands behind your account"
-    return PermissionDenied(f"You may not confirm the owner of this account: {why}", denial)
+    return PermissionDenied(sentence("owner_not_confirmable"), denial)

@@ -40,6 +40,7 @@ from service.errors import ValidationFailed
 from service.kernel.assurance import BY_STRONGEST, SERVICE, Satisfied
 from service.kernel.clock import rfc3339
 from service.kernel.codes import HeldCodes, is_code
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Kind
 from service.kernel.request_objects import code_of_review
 from service.kernel.services import PORTCULLIS
@@ -76,7 +77,7 @@ async def instant_of(connection: Connection, at: datetime | None) -> Instant:
     known_since = await role_lives.known_since(connection)
     if known_since is None or at < known_since:
         beginning = "any role" if known_since is None else rfc3339(known_since)
-        raise ValidationFailed(("at", f"Rights before {beginning} are unknown"))
+        raise ValidationFailed(("at", sentence("time_before_history", beginning=beginning)))
     return Instant(at, at)
 
 
@@ -108,7 +109,7 @@ async def subject_of(
     Raises ValidationFailed for several, an unknown user or role, and an invalid permission code.
     """
     if sum(given is not None for given in (user_name, permissions, role_code)) > 1:
-        raise ValidationFailed(("permissions", "Name only one: a user, a role or permissions"))
+        raise ValidationFailed(("permissions", sentence("one_subject")))
     if user_name is not None:
         return await _user(connection, user_name, instant)
     if role_code is not None:
@@ -119,7 +120,7 @@ async def subject_of(
 def holder_of(permissions: Sequence[str]) -> Subject:
     """Return a holder of ``permissions``; ValidationFailed for an invalid permission code."""
     faults = [
-        (f"permissions[{place}]", "This is no permission code")
+        (f"permissions[{place}]", sentence("not_permission_code"))
         for place, code in enumerate(permissions)
         if not is_code(code)
     ]
@@ -131,7 +132,7 @@ def holder_of(permissions: Sequence[str]) -> Subject:
 async def _user(connection: Connection, user_name: str, instant: Instant) -> Subject:
     account = await accounts.standing(connection, user_name)
     if account is None:
-        raise ValidationFailed(("userName", "There is no such user"))
+        raise ValidationFailed(("userName", sentence("no_such_user")))
     return await subject_with(connection, account, instant)
 
 
@@ -156,7 +157,7 @@ async def subject_with(
 async def _role(connection: Connection, role_code: str, instant: Instant) -> Subject:
     given = (await role_holdings.read_codes(connection, instant.then)).get(role_code)
     if given is None:
-        raise ValidationFailed(("roleCode", "There is no such role"))
+        raise ValidationFailed(("roleCode", sentence("no_such_role")))
     return Subject(HeldCodes(given), role_code=role_code)
 
 
@@ -199,7 +200,7 @@ class PastPolicies:
         if instant.then is not None:
             revision = await policy_revisions.newest_at(connection, instant.then)
             if revision is None or not await policy_history.is_kept(connection, revision):
-                raise ValidationFailed(("at", "The policy of that time is not stored"))
+                raise ValidationFailed(("at", sentence("policy_not_stored")))
             if revision != live.revision:
                 policy = await self.of(connection, revision, place)
         return policy.at(instant.at.timestamp())

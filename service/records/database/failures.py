@@ -10,21 +10,20 @@ import structlog
 from sqlalchemy.exc import DBAPIError, InterfaceError, NoResultFound, OperationalError, SQLAlchemyError
 
 from service.errors import Overloaded, Unavailable
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.text import printable
 
-OUT_OF_REACH: Final = "The database is unavailable"
-OVERLOADED: Final = "Too many requests are waiting for the database"
-BEING_CHANGED: Final = "Another change to the same data is in progress. Try again"
-READ_ONLY: Final = "The database does not accept changes"
-INCOMPLETE: Final = "The database lacks the tables of this service"
+OUT_OF_REACH: Final = sentence("database_unavailable")
+OVERLOADED: Final = sentence("database_overloaded")
+BEING_CHANGED: Final = sentence("data_being_changed")
+READ_ONLY: Final = sentence("database_read_only")
+INCOMPLETE: Final = sentence("database_incomplete")
 
 
-def out_of_time(within: float) -> str:
+def out_of_time(within: float) -> Sentence:
     """Return the message for work that exceeds ``within`` seconds while the database answers."""
-    return (
-        f"This took longer than the limit of {within:g} s and was cancelled. The database answers: "
-        "make the change in smaller parts, or later, when the load is lower"
-    )
+    return sentence("out_of_time", seconds=f"{within:g}")
 
 
 TELL_EVERY: Final = 10.0
@@ -103,7 +102,9 @@ def out_of_reach(
         if detail is None:
             raise
         tell(words_of(cause))
-        raise Unavailable(f"{detail}: {_message_of(cause)}" if in_words else detail) from cause
+        raise Unavailable(
+            sentence("database_fault", fault=detail, cause=_message_of(cause)) if in_words else detail
+        ) from cause
 
 
 def words_of(cause: BaseException | None) -> str:
@@ -130,7 +131,9 @@ def _message_of(cause: BaseException | None) -> str:
     return message or str(cause).partition("\n")[0]
 
 
-def _detail(error: Exception, cause: BaseException | None, *, writes: bool, migrated: bool) -> str | None:
+def _detail(
+    error: Exception, cause: BaseException | None, *, writes: bool, migrated: bool
+) -> Sentence | None:
     state = getattr(cause, "sqlstate", None)
     if writes and state == _READ_ONLY_STATE:
         return READ_ONLY

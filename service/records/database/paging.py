@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, Row, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
+from service.kernel.core_sentences import sentence
 from service.kernel.fields import camel
 from service.records.database.filters import conditions_of
 from service.records.database.row_mapper import RowMapper
@@ -98,7 +99,7 @@ class RecordList(Generic[R, F]):
         statement = self.statement.where(self.sorts["id"] == record_id)
         record = await self.records.one_or_none(connection, statement)
         if record is None:
-            raise NotFound(f"There is no such {self.noun}")
+            raise NotFound(sentence("no_such_record", noun=self.noun))
         return record
 
 
@@ -142,5 +143,5 @@ def order_by(
     """
     column = allowed.get(sort.removeprefix("-"))
     if column is None:
-        raise ValidationFailed(("sort", f"one of {', '.join(sorted(allowed))}, with '-' for descending"))
+        raise ValidationFailed(("sort", sentence("not_a_sort_key", keys=sorted(allowed))))
     return (column.desc(), unique.desc()) if sort.startswith("-") else (column.asc(), unique.asc())

@@ -13,6 +13,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from service.errors import Unavailable
+from service.kernel.core_sentences import sentence
 from service.records.database.connection import DatabaseUrlError, PromptConnection, conninfo
 
 _SERVES, _NEW, _READ_ONLY, _REFUSES, _SILENT = range(5)
@@ -177,4 +178,4 @@ async def announcements(url: str, channel: str) -> AsyncGenerator[str, None]:
             async for notice in connection.notifies():
                 yield notice.payload
     except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
-        raise Unavailable("The database is unavailable") from error
+        raise Unavailable(sentence("database_unavailable")) from error

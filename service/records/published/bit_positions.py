@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import RateLimited
+from service.kernel.core_sentences import sentence
 from service.records.published.policy_workers import KEPT
 from service.records.schema.base import past
 from service.records.schema.policy import policy_revision, policy_worker
@@ -26,7 +27,7 @@ UNCONFIRMED: Final = timedelta(hours=12)
 """Time for which a worker uses a permission map without being able to report it."""
 MARGIN: Final = timedelta(minutes=10)
 """For clocks that differ, and for logins that have read a position but not yet signed their token."""
-_TOO_MANY: Final = "Too many permission codes were changed lately; Retry-After says when one more can be"
+_TOO_MANY: Final = sentence("too_many_permission_codes")
 _LATELY: Final = timedelta(minutes=10)  # tokens with a life reported more recently are still being issued
 
 

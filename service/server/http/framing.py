@@ -7,6 +7,7 @@ from ipaddress import IPv6Address
 from typing import Final, NamedTuple
 
 from service.errors import BadRequest, NotImplementedHere
+from service.kernel.core_sentences import sentence
 
 MAX_HEAD: Final = 65_536
 """The longest head of a request in bytes; also the limit for chunk framing and trailers together."""
@@ -49,15 +50,15 @@ def check_head(head: Head) -> None:
     connection must be closed: it is not known where the next request begins.
     """
     if b"#" in head.target:
-        raise BadRequest("The target of the request holds a fragment")
+        raise BadRequest(sentence("target_with_fragment"))
     if head.method == b"CONNECT":
-        raise BadRequest("CONNECT is for proxies, and this is none")
+        raise BadRequest(sentence("connect_refused"))
     _check_host(head)
     if b"transfer-encoding" in head.names:
         _check_coding(head)
     # RFC 9110 §7.8: the upgrade may be ignored. But the parser would not read the body as one.
     if head.upgrade and head.has_body:
-        raise BadRequest("A request that asks for an upgrade must not have a body")
+        raise BadRequest(sentence("upgrade_with_body"))
 
 
 def is_plain(version: str, target: bytes, hosts: int, host: bytes) -> bool:
@@ -78,12 +79,12 @@ def _check_host(head: Head) -> None:
     """Raise BadRequest for a missing, repeated or invalid Host (RFC 9112 §3.2), and for an empty one."""
     number = head.names.count(b"host")
     if number > 1:
-        raise BadRequest("The request has more than one Host")
+        raise BadRequest(sentence("hosts_twice"))
     if number == 1:
         if not _is_host(head.value(b"host")):
-            raise BadRequest("The Host of the request is none")
+            raise BadRequest(sentence("host_malformed"))
     elif head.version != "1.0":
-        raise BadRequest("The request has no Host")
+        raise BadRequest(sentence("host_missing"))
 
 
 @lru_cache(256)
@@ -103,10 +104,10 @@ def _is_host(value: bytes) -> bool:
 def _check_coding(head: Head) -> None:
     """Raise a refusal unless the body is chunked, and no other header contradicts that (RFC 9112 §6.1)."""
     if head.version != "1.1":
-        raise BadRequest("HTTP/1.0 knows no Transfer-Encoding")
+        raise BadRequest(sentence("transfer_encoding_in_http_1_0"))
     if b"content-length" in head.names:
-        raise BadRequest("The request has both Content-Length and Transfer-Encoding")
+        raise BadRequest(sentence("length_and_transfer_encoding"))
     if head.names.count(b"transfer-encoding") > 1:
-        raise BadRequest("The request has more than one Transfer-Encoding")
+        raise BadRequest(sentence("transfer_encodings"))
     if head.value(b"transfer-encoding").lower() != b"chunked":
-        raise NotImplementedHere("The only Transfer-Encoding that is understood is chunked")
+        raise NotImplementedHere(sentence("transfer_encoding_unknown"))

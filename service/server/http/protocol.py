@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from service.errors import BadRequest, HeadTooLarge, Refusal, RequestTimeout
+from service.kernel.core_sentences import sentence
 from service.server.http.answering import Answering
 from service.server.http.cycle import Cycle
 from service.server.http.deadlines import Deadlines, Limits, Overdue, Phase
@@ -171,7 +172,7 @@ class HttpProtocol(HttpToolsProtocol):
             self._deaf = True
         except httptools.HttpParserError:
             # The following bytes are not parsed as requests, whatever they look like.
-            self.refuse(BadRequest("The request is no valid HTTP"))
+            self.refuse(BadRequest(sentence("not_http")))
         if self._around > MAX_HEAD:
             self.refuse(HeadTooLarge())
 

@@ -13,7 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from service.errors import BadRequest, UnsupportedMediaType, ValidationFailed
-from service.kernel.sentences import expected
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
+from service.kernel.sentences import expected, with_null
 from service.kernel.strict_json import DuplicateMember, is_strict, strict_json
 from service.kernel.type_faults import NO_FIELD
 from service.kernel.value_rules import MAX_ID
@@ -98,7 +100,7 @@ class JsonBody(Generic[S]):
                 break
         return body
 
-    def _nul_faults(self, raw: bytes, plain: Any) -> list[tuple[str, str]]:
+    def _nul_faults(self, raw: bytes, plain: Any) -> list[tuple[str, Sentence]]:
         return list(nul_faults(plain)) if self._checks_text and _ESCAPED_NUL in raw else []
 
     def _check_media_type(self, request: Request) -> None:
@@ -106,12 +108,12 @@ class JsonBody(Generic[S]):
         if content_type != JSON and not self._accepted.fullmatch((content_type or "").lower()):
             raise self._not_json()
         if request.raw_header(b"content-encoding") is not None:
-            raise UnsupportedMediaType("The body must not be compressed")
+            raise UnsupportedMediaType(sentence("body_compressed"))
 
     def _not_json(self) -> UnsupportedMediaType:
         # A 415 to a PATCH lists the accepted media types (RFC 5789 §2.2).
         accepts = {"Accept-Patch": ", ".join(self._media_types)} if MERGE_PATCH in self._media_types else None
-        message = f"The body must be {' or '.join(self._media_types)} in UTF-8"
+        message = sentence("body_type", types=" or ".join(self._media_types))
         return UnsupportedMediaType(message, headers=accepts)
 
 
@@ -151,10 +153,10 @@ class ProtocolBody(JsonBody[P]):
         try:
             return await super().read(request)
         except ValidationFailed as refusal:
-            fault, *_ = refusal.extra["errors"]
-            raise BadRequest(f"{fault['field']}: {fault['message']}") from None
+            fault, *_ = refusal.faults
+            raise BadRequest(sentence("body_fault", field=fault.field, fault=fault.sentence)) from None
         except UnsupportedMediaType as refusal:
-            raise BadRequest(refusal.detail) from None
+            raise BadRequest(refusal.sentence) from None
 
 
 def _whole_number(digits: str) -> int:
@@ -163,7 +165,7 @@ def _whole_number(digits: str) -> int:
 
 
 def _malformed() -> BadRequest:
-    return BadRequest("The body is not well-formed JSON")
+    return BadRequest(sentence("body_not_json"))
 
 
 def well_formed(raw: bytes) -> Any:
@@ -173,7 +175,7 @@ def well_formed(raw: bytes) -> Any:
     try:
         return strict_json(raw, numbers_as_text=True)
     except DuplicateMember:
-        raise BadRequest("The body has an object with a duplicate member") from None
+        raise BadRequest(sentence("duplicate_member")) from None
     except ValueError:
         raise _malformed() from None
 
@@ -192,7 +194,7 @@ class Query(Generic[S]):
         fields = msgspec.structs.fields(kind)
         self._optional = not any(field.required for field in fields)
         names = ", ".join(field.encode_name for field in fields)
-        self._unknown = f"There is no such parameter; there are {names}"
+        self._unknown = sentence("unknown_parameter_of", names=names)
         self._lists = {
             field.encode_name: choices for field in fields if (choices := _choices_of(field.type)) is not None
         }
@@ -222,21 +224,21 @@ class Query(Generic[S]):
             check_times(query)
         return query
 
-    def _fault(self, fault: tuple[str, str]) -> tuple[str, str]:
+    def _fault(self, fault: tuple[str, Sentence]) -> tuple[str, Sentence]:
         """Return the fault of a parameter: a value within a list is none of its own, and none is null."""
-        field, message = fault
+        field, stated = fault
         name = field.partition("[")[0]
-        shown = self._unknown if message == NO_FIELD else message.removesuffix(" or null")
+        shown = self._unknown if stated is NO_FIELD else with_null(stated, null=False)
         return (name if name in self._lists else field), shown
 
-    def _lax_forms(self, values: dict[str, str]) -> Iterator[tuple[str, str]]:
+    def _lax_forms(self, values: dict[str, str]) -> Iterator[tuple[str, Sentence]]:
         """Yield faults of undocumented forms that msgspec would accept."""
         for name in self._never_text & values.keys():
             if values[name].lower() == "null":  # would be None: as if the filter were not there
-                yield name, "Leave the parameter out instead of sending null"
+                yield name, sentence("parameter_null")
         for name in self._times & values.keys():
             if not _YEAR.match(values[name]):  # a number would be seconds since 1970
-                yield name, "must be a time such as 2026-11-21T02:33:53Z"
+                yield name, sentence("not_a_time")
 
 
 @cache
@@ -267,16 +269,18 @@ def _kinds_of(kind: Any) -> set[Any]:
     return {kind}
 
 
-def _choice_faults(name: str, chosen: Iterable[str], choices: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _choice_faults(
+    name: str, chosen: Iterable[str], choices: tuple[str, ...]
+) -> Iterator[tuple[str, Sentence]]:
     if choices and not set(chosen) <= set(choices):
-        yield name, f"must be one or more of {', '.join(choices)}, separated by commas"
+        yield name, sentence("not_among", choices=choices)
 
 
 def no_query(query_string: str) -> None:
     """Raise ValidationFailed for any parameter. An ignored ``dryRun`` would make a real change."""
     if query_string:
         for name in _parameters(query_string):
-            raise ValidationFailed((_shown(name), "There is no such parameter"))
+            raise ValidationFailed((_shown(name), sentence("unknown_parameter")))
 
 
 def _parameters(query_string: str) -> dict[str, str]:
@@ -287,9 +291,9 @@ def _parameters(query_string: str) -> dict[str, str]:
         try:
             name, value = unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict")
         except UnicodeDecodeError:
-            raise ValidationFailed((_shown(name), "The parameter is not UTF-8")) from None
+            raise ValidationFailed((_shown(name), sentence("parameter_not_utf8"))) from None
         if name in values:
-            raise ValidationFailed((_shown(name), "The parameter is given twice"))
+            raise ValidationFailed((_shown(name), sentence("parameter_twice")))
         check_text(value, name)
         values[name] = value
     return values
@@ -314,12 +318,12 @@ def path_reader(name: str, kind: Any) -> Callable[[str], Any] | None:
         try:
             return msgspec.convert(text, kind, strict=False)
         except msgspec.ValidationError:
-            raise ValidationFailed((name, expected(kind))) from None
+            raise ValidationFailed((name, expected(kind, text))) from None
 
     return read
 
 
 def _id(name: str, text: str) -> int:
     if _ID.fullmatch(text) is None or (number := int(text)) > MAX_ID:
-        raise ValidationFailed((name, f"must be a whole number from 1 to {MAX_ID}"))
+        raise ValidationFailed((name, sentence("out_of_range", least=1, most=MAX_ID)))
     return number

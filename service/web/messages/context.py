@@ -13,6 +13,7 @@ from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ENDPOINT, RESOURCE, UNREGISTERED
 from service.errors import Decided, Refusal, Unauthenticated, Unavailable
 from service.kernel.assurance import Satisfied
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller
 from service.kernel.origin import ChangeRecord, Delegated, ObjectQuestion, Span
 from service.kernel.write import DryRun, IdempotentWrite, Write
@@ -142,7 +143,7 @@ class RequestContext:
         For questions after the admission whose answer changes the outcome of the request.
         """
         if self.policy is None:
-            raise Unavailable("No policy has been loaded yet")
+            raise Unavailable(sentence("no_policy"))
         decision = self.policy.decide(layer, object_, self.user)
         if decision.allowed:
             self.objects = (*self.objects, ObjectQuestion(layer, object_))
@@ -151,7 +152,7 @@ class RequestContext:
     def may(self, request: str) -> bool:
         """Return whether the caller may send ``request`` too, such as ``GET /api/operation-log/list``."""
         if self.policy is None:
-            raise Unavailable("No policy has been loaded yet")
+            raise Unavailable(sentence("no_policy"))
         resource = self.policy.resource_at(*request.split(" ")) or UNREGISTERED
         passes = self.decide(RESOURCE, resource).allowed and self.decide(ENDPOINT, request).allowed
         return passes and self.policy.judge_assurance(resource, request, self.satisfied).allowed

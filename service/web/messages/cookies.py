@@ -7,6 +7,7 @@ from typing import Final
 from service.authn.csrf import Csrf, check_source
 from service.authn.token_issuer import TokenPair
 from service.errors import BadRequest, TokenInvalid
+from service.kernel.core_sentences import sentence
 from service.settings import Auth
 from service.web.messages.context import RequestContext
 from service.web.messages.request import Request
@@ -102,7 +103,7 @@ class Cookies:
         if not cookies:
             return None
         if len(cookies) > 1:
-            raise BadRequest("The request carries a cookie twice")
+            raise BadRequest(sentence("cookie_twice"))
         if not cookies[0] or not cookies[0].isascii():
             raise TokenInvalid
         return cookies[0].decode("ascii")

@@ -1,7 +1,7 @@
 """Faults of rejected values: the field of each, and the expected value; none echoes a value."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
@@ -9,6 +9,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from service.errors import ValidationFailed
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
+from service.kernel.text import unseen
 from service.kernel.type_faults import IN_UTC, MOST, Keys, fields_of_struct, type_faults
 
 WHOLE: Final = "body"
@@ -17,7 +20,9 @@ WHOLE: Final = "body"
 _FIELD: Final = re.compile(r"[A-Za-z0-9_.\[\]]{1,80}")
 
 
-def faults_of(value: Any, kind: Any, whole: str = WHOLE, *, strict: bool = True) -> list[tuple[str, str]]:
+def faults_of(
+    value: Any, kind: Any, whole: str = WHOLE, *, strict: bool = True
+) -> list[tuple[str, Sentence]]:
     """Return the faults of ``value``, plain JSON that is no ``kind``: field and message.
 
     The field is a dotted camelCase path, ``whole`` for the whole value and for a name that does not look like
@@ -27,12 +32,12 @@ def faults_of(value: Any, kind: Any, whole: str = WHOLE, *, strict: bool = True)
         (shown_field(path_of(keys), whole), message)
         for keys, message in type_faults(value, kind, strict=strict)
     ]
-    return faults or [(whole, "does not have the required form")]
+    return faults or [(whole, sentence("other_form"))]
 
 
-def refuse(faults: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> None:
+def refuse(faults: Iterable[tuple[str, Sentence]]) -> None:
     """Raise ValidationFailed with the first ``MOST`` faults, of each field one, if there are any."""
-    by_field: dict[str, str] = {}
+    by_field: dict[str, Sentence] = {}
     for field, message in faults:
         by_field.setdefault(field, message)
         if len(by_field) == MOST:
@@ -46,11 +51,11 @@ def path_of(keys: Keys) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
-def nul_faults(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+def nul_faults(value: Any, field: str = "") -> Iterator[tuple[str, Sentence]]:
     """Yield each text, or name of a member, of plain JSON that has a NUL, which PostgreSQL can't store."""
     if isinstance(value, str):
         if "\0" in value:
-            yield shown_field(field), "must not hold U+0000, which can't be seen"
+            yield shown_field(field), unseen("\0")
     elif isinstance(value, dict):
         for name, inner in value.items():
             yield from nul_faults(name, field)
@@ -73,7 +78,7 @@ def check_times(value: Any) -> None:
     refuse(_time_faults(value, ""))
 
 
-def _time_faults(value: Any, field: str) -> Iterator[tuple[str, str]]:
+def _time_faults(value: Any, field: str) -> Iterator[tuple[str, Sentence]]:
     if isinstance(value, datetime):
         try:
             value.astimezone(UTC)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from service.authz.engine.paths import canonical_external_path
 from service.authz.engine.rules import METHODS
 from service.errors import BadRequest
+from service.kernel.core_sentences import sentence
 
 PROXY_KEY: Final = "X-Portcullis-Key"
 """The header in which a proxy proves itself, by the API key of its account."""
@@ -95,7 +96,7 @@ def original_of(scope: Mapping[str, Any], profile: HeaderProfile) -> Original:
         _refuse_forgery(name)
     method = scope["method"] if profile.method is None else _only(headers, profile.method)
     if method not in _METHODS:
-        raise BadRequest("The method of the original request is not known here")
+        raise BadRequest(sentence("original_method_unknown"))
     target = (
         scope.get(TAIL, b"") if profile.target is None else _only(headers, profile.target).encode("latin-1")
     )
@@ -107,13 +108,13 @@ def original_of(scope: Mapping[str, Any], profile: HeaderProfile) -> Original:
 def _refuse_forgery(name: bytes) -> None:
     spelt = name.translate(_SPELT)
     if spelt in _OVERRIDES:
-        raise BadRequest("The request carries a header that would change its method or path")
+        raise BadRequest(sentence("header_changes_request"))
     if spelt.startswith(_OURS) and name != _KEY:
-        raise BadRequest("The request carries a header that only this service may set")
+        raise BadRequest(sentence("header_of_the_service"))
 
 
 def _only(headers: list[tuple[bytes, bytes]], name: bytes) -> str:
     sent = [value for header, value in headers if header == name]
     if len(sent) != 1:
-        raise BadRequest(f"The header {name.decode()} of the proxy must be there once")
+        raise BadRequest(sentence("proxy_header_missing", header=name.decode()))
     return sent[0].decode("latin-1")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from service.errors import BadRequest, PreconditionFailed
+from service.kernel.core_sentences import sentence
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import envelope
 
@@ -49,7 +50,7 @@ def require_match(context: RequestContext, tag: str) -> None:
     if given is None or given.strip() == b"*":
         return
     if _TAGS.fullmatch(given) is None:
-        raise BadRequest("If-Match is no list of entity tags")
+        raise BadRequest(sentence("if_match_malformed"))
     # A weak tag never matches here (RFC 9110 §8.8.3.2).
     if tag.encode() not in _ONE.findall(given):
         raise PreconditionFailed

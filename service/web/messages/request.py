@@ -8,6 +8,7 @@ import falcon.asgi
 from falcon import RequestOptions
 
 from service.errors import BadRequest, TooLarge
+from service.kernel.core_sentences import sentence
 
 _CLOSE: Final = {"Connection": "close"}
 REQUEST_OPTIONS: Final = RequestOptions()
@@ -65,7 +66,7 @@ class Request(falcon.asgi.Request):
                 async with asyncio.timeout(silence):
                     event = self._first() or await self._receive()
             except TimeoutError:
-                raise BadRequest("The body did not go on", headers=_CLOSE) from None
+                raise BadRequest(sentence("body_stopped"), headers=_CLOSE) from None
             chunk, more = _piece(event)
             yield chunk
 
@@ -90,9 +91,9 @@ class Request(falcon.asgi.Request):
 def _piece(event: Mapping[str, Any]) -> tuple[bytes, bool]:
     """Return the bytes of an event, and whether more follow; BadRequest if the client has disconnected."""
     if event["type"] != "http.request":
-        raise BadRequest("The body ended before its end")
+        raise BadRequest(sentence("body_ended_early"))
     return event.get("body", b""), event.get("more_body", False)
 
 
 def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"The body is larger than {limit} bytes", headers=_CLOSE)
+    return TooLarge(sentence("body_too_large", most=limit), headers=_CLOSE)

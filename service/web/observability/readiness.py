@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import structlog
 
+from service.kernel.coded_sentences import Sentence
 from service.kernel.metrics import Health, Sample, State
 from service.web.messages.address import Network, canonical_address, names_address, peer_of, trust_in
 from service.web.messages.context import RequestContext
@@ -51,10 +52,10 @@ class ReadinessChecks:
             for name, check in checks.items()
         }
         self._vital = frozenset(vital)
-        self.withdrawn: str | None = None
+        self.withdrawn: Sentence | None = None
         """Reason why the worker was withdrawn; None if it was not."""
 
-    def withdraw(self, reason: str) -> None:
+    def withdraw(self, reason: Sentence) -> None:
         """Make the worker unready from now on; ``reason`` is a sentence that is safe to publish."""
         self.withdrawn = reason
 

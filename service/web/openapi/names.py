@@ -92,7 +92,8 @@ def _named(part: Any, by_title: dict[str, Any]) -> Any:
         part = {"type": "string", **part}
         if name := _ENUMERATIONS.get(frozenset(values)):
             part["title"] = name
-    if isinstance(name := part.get("title"), str) and ("enum" in part or part.get("type") == "object"):
+    named = "enum" in part or "x-extensible-enum" in part or part.get("type") == "object"
+    if isinstance(name := part.get("title"), str) and named:
         about = {
             key: part[key] for key in ("description", "default", "examples") if key in part and "enum" in part
         }

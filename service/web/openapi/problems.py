@@ -8,6 +8,8 @@ import msgspec
 from service import errors
 from service.authz.engine.refused import MOST_ROLES
 from service.authz.engine.rules import DENYING
+from service.kernel.coded_sentences import parameters_of
+from service.kernel.core_sentences import every_sentence, sentence
 from service.kernel.fields import camel
 from service.web.messages.dialect import Dialect
 from service.web.messages.operation_metadata import Operation
@@ -43,12 +45,41 @@ def _list(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": item}
 
 
+def _code_schema() -> dict[str, Any]:
+    """Return the schema of the codes of sentences, with the names of the parameters of each."""
+    texts = every_sentence()
+    codes = sorted({*texts, *(refusal.code for refusal in refusals())})
+    named = {code: names for code in codes if code in texts and (names := parameters_of(texts[code]))}
+    return {
+        "title": "SentenceCode",
+        "description": "The code of a sentence, by which clients translate it. The list may grow: show the "
+        "English sentence for an unknown code. `x-parameters` names the parameters of each code.",
+        "type": "string",
+        "x-extensible-enum": codes,
+        "x-parameters": named,
+    }
+
+
+_CODE: Final = _code_schema()
+_PARAMS: Final = _object(
+    "SentenceParams", "The parameters of a sentence: texts, numbers, lists of texts or sentences.", {}, []
+) | {"additionalProperties": True}
 _FIELD_ERROR: Final = _object(
     "FieldError",
-    "A broken rule. `row` and `code` are those of a row of a table, with its missing permissions "
-    "as in `permission_denied`; `requiredCount` counts them if some are omitted.",
-    {"field": _TEXT, "message": _TEXT, "row": _ID, "code": _TEXT, **_DENIAL, "requiredCount": _COUNT},
-    ["field", "message"],
+    "A broken rule, with the code and the parameters of its message. In a row of a table, `code` is that of "
+    "the refusal, and `detailCode` that of the message. Missing permissions are as in `permission_denied`; "
+    "`requiredCount` counts them if some are omitted.",
+    {
+        "field": _TEXT,
+        "message": _TEXT,
+        "row": _ID,
+        "code": _CODE,
+        "detailCode": _CODE,
+        "params": _PARAMS,
+        **_DENIAL,
+        "requiredCount": _COUNT,
+    },
+    ["field", "message", "code", "params"],
 )
 _BROKEN: Final = _object(
     "BrokenInvariant",
@@ -152,7 +183,8 @@ def _schema(refusal: type[errors.Refusal]) -> dict[str, Any]:
         "code": {"type": "string", "const": refusal.code},
         "requestId": _TEXT,
     }
-    members = common | _MEMBERS.get(refusal.code, {})
+    stated = {"detailCode": _CODE, "params": _PARAMS}  # unless the detail is the title
+    members = common | stated | _MEMBERS.get(refusal.code, {})
     required = [*common, *_ALWAYS.get(refusal.code, ())]
     members |= {"traceId": {"type": "string", "pattern": "^[0-9a-f]{32}$"}}  # only if the service is traced
     return _object(name_of(refusal), f"{refusal.title} (RFC 9457).", members, required)
@@ -189,7 +221,7 @@ WITH_BODY: Final = (errors.RequestTimeout, errors.TooLarge, errors.UnsupportedMe
 """Further refusals of operations that read a body."""
 
 _EXTRA: Final[dict[str, dict[str, Any]]] = {
-    "validation_failed": {"errors": [{"field": "userName", "message": "The field is required"}]},
+    "validation_failed": {"errors": [{"field": "userName", **sentence("required").as_member()}]},
     "permission_denied": {
         "layer": "endpoint",
         "required": ["system:role:list"],

@@ -5,6 +5,7 @@ from hmac import compare_digest
 from authlib.oauth2.rfc6749.util import extract_basic_authorization
 
 from service.errors import BadRequest, TokenInvalid, Unauthenticated
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
@@ -59,15 +60,15 @@ class HeaderToken:
 
     def _loosely(self, value: bytes) -> str:
         if b"," in value:
-            raise BadRequest("The request carries two tokens")
+            raise BadRequest(sentence("two_tokens"))
         value, prefix = value.strip(), self._prefix.lower()
         if value.lower() == prefix.rstrip():
-            raise TokenInvalid("The token is empty")
+            raise TokenInvalid(sentence("token_empty"))
         if not value.lower().startswith(prefix):
             raise Unauthenticated
         token = value[len(prefix) :].split()
         if len(token) != 1:
-            raise BadRequest("The request carries two tokens")
+            raise BadRequest(sentence("two_tokens"))
         if not token[0].isascii():
             raise TokenInvalid
         return token[0].decode("ascii")
@@ -92,7 +93,7 @@ class CookieToken(HeaderToken):
         if token is None:
             return super().of(request)
         if self._is_in_header(request):
-            raise BadRequest("The request carries two tokens")
+            raise BadRequest(sentence("two_tokens"))
         return token
 
     def check_csrf(self, request: Request, caller: Caller, host: str | None = None) -> None:

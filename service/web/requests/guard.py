@@ -17,6 +17,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.kernel.about import NAME
 from service.kernel.assurance import words_at
+from service.kernel.core_sentences import sentence
 from service.kernel.identity import codes_asked
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
@@ -68,7 +69,7 @@ class AuthorizationGuard:
         """
         policy = context.policy = self.live.current
         if not policy.revision:
-            raise errors.Unavailable("No policy has been loaded yet")
+            raise errors.Unavailable(sentence("no_policy"))
         now = self.now()  # token and demands are judged at one instant
         if not operation.public:
             known = None
@@ -213,9 +214,7 @@ class AuthorizationGuard:
             identified = await self.authenticator.authenticate(key, policy.permission_map)
         except _NOT_AUTHENTICATED as refusal:
             # The refusal is replaced: the user would take it for a rejection of the user's own token.
-            raise errors.ProxyRefused(
-                f"The API key of the proxy is not accepted: {refusal.code}"
-            ) from refusal
+            raise errors.ProxyRefused(sentence("proxy_key_refused", refusal=refusal.code)) from refusal
         return identified
 
     async def _announced(self, policy: Policy, announced: int | None) -> Policy:
@@ -230,13 +229,13 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
     if least is None or operation.subrequest:  # of a subrequest, it is a header of the client
         return 0
     if _REVISION.fullmatch(least) is None or (revision := int(least)) > MAX_ID:
-        raise errors.BadRequest(f"{MIN_REVISION} is not the number of a revision")
+        raise errors.BadRequest(sentence("revision_number_malformed", header=MIN_REVISION))
     return revision
 
 
 _REASON: Final = {
-    RESOURCE: "None of the permissions bound to this resource is held",
-    ENDPOINT: "None of the permissions that this endpoint needs is held",
+    RESOURCE: sentence("no_resource_permission"),
+    ENDPOINT: sentence("no_endpoint_permission"),
 }
 
 

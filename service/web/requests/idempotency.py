@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, cast
 import msgspec
 
 from service.errors import BadRequest
+from service.kernel.core_sentences import sentence
 from service.kernel.write import AnsweredBeforeError, IdempotentWrite, KeyScope, SentAnswer
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import MetadataError, Operation
@@ -111,7 +112,7 @@ def leaves_keys_open(operation: Operation) -> bool:
 def _refusing(run: Run, why: str) -> Run:
     def refuse(context: RequestContext, arguments: dict[str, Any]) -> Awaitable[Any]:
         if _key_of(context) is not None:
-            raise BadRequest(f"This takes no {KEY}: {why}")
+            raise BadRequest(sentence("idempotency_key_refused", header=KEY, why=why))
         return run(context, arguments)
 
     return refuse
@@ -123,7 +124,7 @@ def _key_of(context: RequestContext) -> bytes | None:
     if not sent:
         return None
     if len(sent) > 1 or _FORM.fullmatch(sent[0]) is None:
-        raise BadRequest(f"{KEY} must be given once, as 1 to {MOST} printable ASCII characters")
+        raise BadRequest(sentence("idempotency_key_malformed", header=KEY, most=MOST))
     return cast(bytes, sent[0])
 
 

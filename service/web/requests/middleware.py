@@ -19,6 +19,7 @@ from service.authz.engine.paths import canonical
 from service.authz.engine.policy import Policy
 from service.authz.engine.refused import Requestable
 from service.errors import BadRequest, InsufficientAuthentication, PermissionDenied, Refusal
+from service.kernel.core_sentences import sentence
 from service.kernel.origin import ORIGIN
 from service.records.logs.events import OperationEvent
 from service.web.content.streams import ClientGone
@@ -53,10 +54,7 @@ from service.web.requests.recording import note_refused_read
 REFUSAL: Final = "portcullis.refusal"
 """The key in the ASGI scope of a refusal by the HTTP server; most requests have none."""
 
-_MUST_CHANGE: Final = (
-    "Change the password first, since somebody else has set it or knows it: PUT /api/user/profile/password "
-    "with currentPassword and newPassword. Then log in again, or refresh the tokens"
-)
+_MUST_CHANGE: Final = sentence("password_change_needed")
 
 _COMMON: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 _CONTENT_POLICY: Final = b"content-security-policy"
@@ -188,11 +186,11 @@ class RequestMiddleware:
                 raw_path = raw_path[:-1]
             scope["raw_path"] = raw_path
         if scope.get("http_version", "1.1") not in _VERSIONS:
-            raise BadRequest("The request line names a version of HTTP that is not spoken here")
+            raise BadRequest(sentence("http_version_unknown"))
         # A server without a raw path has decoded it; encoding it again gives what the router would read.
         path = scope["path"] = canonical(quote(scope["path"]) if raw_path is None else raw_path)
         if not scope["query_string"].isascii():
-            raise BadRequest("The query holds bytes that must be percent-encoded")
+            raise BadRequest(sentence("query_without_encoding"))
         request = context.request = Request(scope, receive, None, REQUEST_OPTIONS)
         if path.startswith(ACCESS):
             _take_arrived_body(context, receive)
@@ -216,7 +214,7 @@ class RequestMiddleware:
                 return unavailable
             error.extra["methods"] = list(methods)
             if caller.authentication is not None and caller.authentication.initial:
-                error.detail = _MUST_CHANGE
+                error.say(_MUST_CHANGE)
         return error
 
     async def _tell_requestable(self, context: RequestContext, denied: PermissionDenied) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from service.errors import Unavailable
+from service.kernel.coded_sentences import Sentence
 from service.keyspace import SessionStore
 from service.keyspace.keys import ClusterNames
 from service.keyspace.scripts import Revoked
@@ -50,7 +51,7 @@ def replace_revoke(
 
 
 async def refused(_key: str, _revoked: Sequence[Revoked]) -> None:
-    raise Unavailable("The list is out of reach")
+    raise Unavailable(Sentence("The list is out of reach"))
 
 
 async def listed(store: SessionStore, place: str | None) -> tuple[Counter[str], dict[str, int]]:

@@ -17,6 +17,7 @@ from service.errors import PermissionDenied, RowFault, RowsRefused, TokenInvalid
 from service.features.decision_log.decision_event import DecisionEvent, Event
 from service.features.decision_log.decision_log import DecisionLog, DecisionWriter
 from service.features.export.decision_events import DecisionEvents
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
@@ -56,7 +57,7 @@ class Things:
         if id == OBJECTS:
             decision = context.decide("service", "orders list")
             if not decision.allowed:
-                raise PermissionDenied("Not yours", decision)
+                raise PermissionDenied(Sentence("Not yours"), decision)
         check = DelegationCheck(policy, context.user, STORED)
         if id == OBJECTS:
             check.require_service("bind", "orders")
@@ -64,13 +65,13 @@ class Things:
         if id in (EDITS, NEWER):
             check.require_request("DELETE", "/api/thing/7", "/api/thing/{id}")
             return
-        await check.require_any(["thing:read", "thing:list"], "Not yours")
+        await check.require_any(["thing:read", "thing:list"], Sentence("Not yours"))
         try:
-            await check.require(["thing:delete", "thing:drop"], "Not yours")
+            await check.require(["thing:delete", "thing:drop"], Sentence("Not yours"))
         except PermissionDenied as refusal:
             if id != IMPORTS:
                 raise
-            raise RowsRefused([RowFault(1, "roles", "No", refusal.code, refusal)]) from None
+            raise RowsRefused([RowFault(1, "roles", Sentence("No"), refusal.code, refusal)]) from None
 
 
 class Devices:

@@ -9,6 +9,7 @@ import pytest
 from service.errors import Unavailable
 from service.features.cluster.client import Cluster
 from service.features.follower.parts import samples_of_followers
+from service.kernel.coded_sentences import Sentence
 from service.keyspace.keys import ClusterNames
 from service.keyspace.scripts import Revoked
 from tests.features.follower.conftest import House, log_in, may, waiting_hub
@@ -38,7 +39,7 @@ async def test_a_logout_that_could_not_be_told_is_not_answered_as_done_and_can_b
     log_out = partial(house.hub.ask, "POST", "/api/auth/logout", token=token)
 
     async def refuse(_cluster: Cluster, _key: str, _revoked: Sequence[Revoked]) -> None:
-        raise Unavailable("The list is out of reach")
+        raise Unavailable(Sentence("The list is out of reach"))
 
     async with house.following() as follower:
         with monkeypatch.context() as patch:
@@ -62,7 +63,7 @@ async def test_a_logout_that_broke_off_after_it_was_told_can_be_repeated(
 
     async def break_off(cluster: Cluster, key: str, revoked: Sequence[Revoked]) -> None:
         await revoke(cluster, key, revoked)
-        raise Unavailable("As if the process had been killed")
+        raise Unavailable(Sentence("As if the process had been killed"))
 
     async with house.following() as follower:
         with monkeypatch.context() as patch:

@@ -14,6 +14,7 @@ from service.features.directories.members import update_member_roles
 from service.features.directories.store import add_origin
 from service.features.notices.notices import Notices
 from service.features.oidc.store import note_groups
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from tests.features.access_requests.test_beginnings import settings_of
 from tests.features.oidc.test_directories import BODY, ENTRA, roles_of, set_roles, unit_of
@@ -185,7 +186,7 @@ async def test_a_member_whose_edit_is_refused_holds_up_nobody(
     async def refusing(self: Directories, unit: Any, source: str, groups: Any, **ends: Any) -> None:
         await follow(self, unit, source, groups, **ends)
         if people[1].user_id in groups:
-            raise Conflict("It would break a statement", rule="invariant")
+            raise Conflict(Sentence("It would break a statement"), rule="invariant")
 
     monkeypatch.setattr(Directories, "follow", refusing)
     await house.data("PUT", ENTRA, changed(Auditors=["lister"]))

@@ -10,6 +10,7 @@ from service.audit.redaction import REDACTED, kept, redacted_query, redacted_tex
 from service.authn.key_callers import is_api_key
 from service.errors import ValidationFailed
 from service.features.service_accounts.form import ApiKey, _checksum, new_secret, parsed
+from service.kernel.coded_sentences import Sentence
 from service.web.requests.problems import document
 from tests.features.service_accounts.conftest import Workers
 from tests.support.cases import with_each
@@ -73,7 +74,7 @@ def test_a_key_in_a_query_a_user_agent_or_a_problem_is_withheld() -> None:
     assert redacted_query(f"userName={SECRET_KEY}&a=b") == f"userName={REDACTED}&a=b"
     assert redacted_text(f"curl {SECRET_KEY}") == f"curl {REDACTED}"
     assert redacted_text(SECRET_KEY[:20]) == REDACTED
-    assert SECRET.encode() not in document(ValidationFailed((SECRET_KEY, "Unknown field")), "1")
+    assert SECRET.encode() not in document(ValidationFailed((SECRET_KEY, Sentence("Unknown field"))), "1")
 
 
 async def test_neither_answers_nor_logs_have_a_key_and_entries_name_it(

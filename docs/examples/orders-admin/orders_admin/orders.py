@@ -6,7 +6,9 @@ from typing import Any
 
 from sqlalchemy import text
 
-from service.extending import Conflict, Database, NotFound
+from service.extending import Conflict, Database, NotFound, Sentences
+
+sentence = Sentences({"orders_number_taken": "There is an order {number} already"})
 
 COUNT = text("SELECT count(*) FROM orders.purchase")
 PAGE = text("SELECT * FROM orders.purchase ORDER BY id DESC LIMIT :size OFFSET :skipped")
@@ -41,7 +43,7 @@ class OrderBook:
         async with self._database.transaction() as connection:
             written = await connection.execute(ENTER, {"number": number, "customer": customer})
             if (row := written.first()) is None:
-                raise Conflict(f"There is an order {number} already")
+                raise Conflict(sentence("orders_number_taken", number=number))
             return row
 
     async def delete(self, order_id: int) -> None:

@@ -10,6 +10,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.shipped import Shipped, configured
 from service.errors import Unavailable
+from service.features.operations.sentences import sentence
 from service.kernel.extension import ExtensionError
 from service.keyspace.inspection import StoreFacts
 from service.keyspace.inspection import inspect as ask_store
@@ -80,14 +81,14 @@ async def _server(database: Database) -> ServerFacts | Unavailable:
         async with database.transaction() as connection:
             return await server_facts(connection)
     except Unavailable as refusal:
-        return Unavailable(reason_of(refusal))
+        return Unavailable(sentence("store_reason", reason=reason_of(refusal)))
 
 
 async def _store(settings: Settings) -> StoreFacts | Unavailable:
     try:
         return await ask_store(settings.redis)
     except Unavailable as refusal:
-        return Unavailable(reason_of(refusal))
+        return Unavailable(sentence("store_reason", reason=reason_of(refusal)))
 
 
 def _shipped(settings: Settings) -> Shipped | None:

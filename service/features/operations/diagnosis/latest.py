@@ -11,6 +11,7 @@ from service.authz.publishing.live import LivePolicy
 from service.errors import Unavailable
 from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis.examination import examine
+from service.features.operations.sentences import sentence
 from service.kernel.clock import now
 from service.operator.findings import Findings, Routes
 from service.settings import Settings
@@ -56,7 +57,7 @@ class LatestFindings:
             async with asyncio.timeout(WITHIN):
                 return await asyncio.shield(made)
         except TimeoutError:
-            raise Unavailable("The checks take longer than expected") from None
+            raise Unavailable(sentence("checks_take_long")) from None
 
     def _examine(self) -> Examined:
         begun = now()

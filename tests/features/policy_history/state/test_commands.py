@@ -19,6 +19,7 @@ from service.errors import Unavailable
 from service.features.policy_history.commands_state_apply import Order, apply
 from service.features.policy_history.commands_state_export import exported
 from service.features.policy_history.state_reading import read_state
+from service.kernel.coded_sentences import Sentence
 from service.records.published.policy_revisions import LOCK as POLICY_LOCK
 from service.records.role_rights import LOCK
 from service.settings import load
@@ -162,7 +163,7 @@ def test_what_was_saved_without_an_answer_is_an_entry_to_be_written(
     edited(tmp_path / "state.yaml", lambda content: content["roles"].update(reporter={"name": "Reporter"}))
 
     async def commit_without_answer(*_given: object) -> None:
-        raise Unavailable("The database does not answer")
+        raise Unavailable(Sentence("The database does not answer"))
 
     with monkeypatch.context() as patch:
         patch.setattr(UnitsOfWork, "_finish", commit_without_answer)

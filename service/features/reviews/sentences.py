@@ -1,0 +1,32 @@
+"""The sentences of refusals and faults of the feature: see ``service.kernel.coded_sentences``."""
+
+from typing import Final
+
+from service.kernel.core_sentences import feature_sentences
+
+sentence: Final = feature_sentences(
+    {
+        "review_by_key": "Only people decide in reviews: an API key can't",
+        "no_such_review": "There is no such review",
+        "no_such_item": "The review has no such item",
+        "sign_off_not_allowed": "You may not sign this revision off",
+        "no_sign_off": "You have signed no revision off: name one",
+        "no_such_sign_off": "There is no such user, or no sign-off of theirs",
+        "days_out_of_range": "There are 1 to {most}",
+        "no_such_assignment": "There is no such assignment",
+        "too_many_assignments": "It has more than {most} assignments: narrow it",
+        "item_not_decidable": "You are not allowed to decide about this assignment",
+        "review_closed": "The review is closed",
+        "review_in_state": "The review is {state}",
+        "item_twice": "Give each item once",
+        "item_done": "The assignment is {outcome}",
+        "review_extends": "A review can shorten an assignment, but not extend it",
+        "closing_not_allowed": "You are not allowed to close this review",
+        "sign_off_not_allowed_since": "You may not sign this revision off: {why}",
+        "item_not_decidable_since": "You are not allowed to decide about this assignment: {why}",
+        "end_only_for_shortening": "An end is required for shortening, and not allowed otherwise",
+        "not_after_deadline": "must be after the deadline of the review: decisions are applied "
+        "when it "
+        "closes",
+    }
+)

@@ -1,0 +1,23 @@
+"""The sentences of refusals and faults of the feature: see ``service.kernel.coded_sentences``."""
+
+from typing import Final
+
+from service.kernel.core_sentences import feature_sentences
+
+sentence: Final = feature_sentences(
+    {
+        "address_unset": "The address of this service is not set: server.public_url",
+        "factors_of_service": "A service account has API keys, and no second factors",
+        "too_many_factors": "You have {most} factors: remove some of them first",
+        "no_waiting_app": "No app with that id waits for its code: begin again",
+        "app_code_wrong": "is not the code that the app shows now",
+        "passkey_enrolled": "This passkey is enrolled already",
+        "recovery_codes_alone": "Recovery codes need another second factor first",
+        "no_such_factor": "You have no such factor",
+        "prove_factor": "Prove your second factor",
+        "stronger_session": "This session rests on a stronger proof",
+        "address_for_passkeys": "Passkeys need the address of this service: the operator sets "
+        "server.public_url",
+        "answer_to_other_options": "does not answer the latest options",
+    }
+)

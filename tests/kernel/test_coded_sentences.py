@@ -1,0 +1,195 @@
+"""Sentences of refusals and faults: templates, their codes, and that each is raised by its code."""
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from service.errors import ValidationFailed
+from service.kernel.coded_sentences import Sentence, Sentences, parameters_of, parsed
+from service.kernel.core_sentences import every_sentence, sentence
+from service.kernel.feature import declared
+from service.web.requests.problems import document, refusals
+
+SERVICE = Path(__file__).resolve().parents[2] / "service"
+OUR_OWN = {"service/kernel/coded_sentences.py", "service/errors.py"}
+"""The mechanism itself."""
+PASSED_ON = {
+    "service/kernel/strict_yaml.py",
+    "service/kernel/type_faults.py",
+}
+"""Pass on a text of a parser, for the operator who reads a file."""
+
+SAYINGS = Sentences(
+    {
+        "plain": "It can't be",
+        "counted": "has {count, plural, =0 {none} one {# user} other {# users}}",
+        "chosen": "is {kind, select, text {a text{most, plural, one {} other { of {most}}}} other {else}}",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "params", "text"),
+    [
+        ("plain", {}, "It can't be"),
+        ("counted", {"count": 0}, "has none"),
+        ("counted", {"count": 1}, "has 1 user"),
+        ("counted", {"count": 2}, "has 2 users"),
+        ("chosen", {"kind": "text", "most": 8}, "is a text of 8"),
+        ("chosen", {"kind": "list", "most": 8}, "is else"),
+    ],
+)
+def test_a_template_is_filled(code: str, params: dict[str, object], text: str) -> None:
+    made = SAYINGS(code, **params)
+    assert (made, made.code, made.params) == (text, code, params)
+    assert parameters_of(SAYINGS.texts[code]) == sorted(params)
+
+
+@pytest.mark.parametrize("template", ["{", "}", "{a", "{a, plural, one {x}}", "{a, other}", "{a, select}"])
+def test_a_malformed_template_is_refused(template: str) -> None:
+    with pytest.raises(ValueError, match="malformed"):
+        parsed(template)
+
+
+def test_an_unknown_code_and_a_missing_parameter_are_errors() -> None:
+    for code in ("unknown", "counted"):
+        with pytest.raises(KeyError):
+            SAYINGS(code)
+
+
+def test_parameters_are_plain_json() -> None:
+    params = sentence(
+        "body_fault", field=("a", 1), fault=sentence("out_of_range", least=1, most=2**63)
+    ).params
+    assert msgspec.json.decode(msgspec.json.encode(params)) == {
+        "field": ["a", "1"],
+        "fault": {
+            "code": "out_of_range",
+            "params": {"least": 1, "most": str(2**63)},
+            "message": f"must be a whole number from 1 to {2**63}",
+        },
+    }
+
+
+def test_a_copy_keeps_code_and_parameters() -> None:
+    made = copy.copy(SAYINGS("counted", count=2))
+    assert (made, made.code, made.params) == ("has 2 users", "counted", {"count": 2})
+
+
+def test_a_fault_has_the_code_and_the_parameters_of_its_message() -> None:
+    refusal = ValidationFailed(("password", sentence("too_short", least=8, most=128)))
+    (error,) = msgspec.json.decode(document(refusal, "1"))["errors"]
+    assert error == {
+        "field": "password",
+        "code": "too_short",
+        "params": {"least": 8, "most": 128},
+        "message": "must have 8 to 128 characters",
+    }
+
+
+def test_no_code_is_declared_twice_or_is_that_of_a_refusal() -> None:
+    declarations = Counter([*sentence.texts])
+    for feature in declared():
+        folder = SERVICE / "features" / feature.name / "sentences.py"
+        assert folder.exists() == bool(feature.sentences), feature.name
+        if feature.sentences:
+            declarations.update([*feature.part(feature.sentences).texts])
+    assert [code for code, times in declarations.items() if times > 1] == []
+    assert declarations.keys() & {refusal.code for refusal in refusals()} == set()
+
+
+@cache
+def raised() -> list[tuple[str, str, frozenset[str] | None]]:
+    """Return each sentence that the service makes: place, code and parameters, None for unknown ones."""
+    made: list[tuple[str, str, frozenset[str] | None]] = []
+    for path in sorted(SERVICE.rglob("*.py")):
+        name = str(path.relative_to(SERVICE.parent))
+        for call in calls(path, {"sentence"}):
+            keywords = None if any(each.arg is None for each in call.keywords) else call.keywords
+            params = None if keywords is None else frozenset(str(each.arg) for each in keywords)
+            place = f"{name}:{call.lineno}"
+            made += [(place, code, params) for code in codes(call.args[0])]
+    return made
+
+
+def calls(path: Path, names: set[str]) -> Iterator[ast.Call]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in names:
+            yield node
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def codes(argument: ast.expr) -> list[str]:
+    """Return the codes that ``argument`` may be: literals, also those that a function chooses from."""
+    if isinstance(argument, ast.Constant):
+        return [str(argument.value)]
+    if isinstance(argument, ast.IfExp):
+        return [*codes(argument.body), *codes(argument.orelse)]
+    return []
+
+
+COMPUTED = {
+    "must_be_text",
+    "must_be_list",
+    "must_be_object",
+    "must_be_integer",
+    "must_be_number",
+    "must_be_boolean",
+    "must_be_time",
+    "must_be_of_other_form",
+    "text_too_short",
+    "text_too_long",
+    "text_of_other_form",
+    "list_too_short",
+    "list_too_long",
+    "integer_out_of_range",
+    "too_short",
+    "wrong_length",
+    "other",
+    "cell_with_date",
+    "cell_with_error",
+    "cell_with_formula",
+    "cell_rounded",
+}
+"""Codes that are chosen by a value: see ``sentences.py`` of the kernel, ``password_rules.py`` and
+``workbook_reading.py``.
+"""
+
+
+def test_each_sentence_is_declared_and_raised_with_its_parameters() -> None:
+    texts = every_sentence()
+    wrong = [
+        f"{place}: {code} with {sorted(params or ())}"
+        for place, code, params in raised()
+        if code not in texts or (params is not None and sorted(params) != parameters_of(texts[code]))
+        if code not in ("must_be_one_of", "must_be", "wrong_type")  # with or_null
+    ]
+    assert wrong == []
+
+
+def test_each_declared_sentence_is_raised() -> None:
+    of_features = {code for feature in declared() for code in feature.by_people.values()}
+    used = {code for _, code, _ in raised()} | COMPUTED | of_features
+    assert sorted(every_sentence().keys() - used) == []
+
+
+def test_no_refusal_or_fault_has_a_text_without_a_code() -> None:
+    """Their constructors take sentences alone, as mypy checks; so no sentence is made beside a registry."""
+    beside = [
+        f"{path.relative_to(SERVICE.parent)}:{call.lineno}"
+        for path in sorted(SERVICE.rglob("*.py"))
+        for call in calls(path, {"Sentence", "Sentence.of"})
+        if str(path.relative_to(SERVICE.parent)) not in OUR_OWN | PASSED_ON
+    ]
+    assert beside == []
+    assert isinstance(sentence("required"), Sentence)
