@@ -35,39 +35,28 @@ _VALUES: Final = {
     "not_a_time": "must be a time such as 2026-11-21T02:33:53Z",
     "not_a_menu_path": "must be a path or an http or https URL of at most {most} characters",
     "not_an_own_path": "must be a path from / of at most {most} characters",
-    "not_a_link": "must be an http or https URL with a host and no user, or a path from /, of at "
-    "most "
-    "{most} "
-    "characters",
-    "not_a_resource_code": "must begin with a letter or digit and have at most {most} letters, "
-    "digits and "
-    ". _ : -",
+    "not_a_link": "must be an http or https URL with a host and no user, or a path from /, of at most "
+    "{most} characters",
+    "not_a_resource_code": "must begin with a letter or digit and have at most {most} letters, digits and . "
+    "_ : -",
     "not_an_email_address": "must be an email address of at most {most} characters",
     "not_a_phone_number": "must be a phone number of at most {most} characters",
     "not_an_avatar": "must be an http or https URL or a path from /, of at most {most} characters",
     "not_a_permission_code": "must be segments of a-z, 0-9, _ and - joined by ':', or '*' for a whole one",
     "not_a_role_code": "must have lower-case letters, digits, _ and - only",
-    "not_a_service_name": "must begin with a lower-case letter and have at most 32 lower-case "
-    "letters, "
-    "digits "
-    "and hyphens",
-    "not_a_service_name_form": "must begin with a lower-case letter, and have lower-case "
-    "letters, digits "
-    "and "
-    "- only",
+    "not_a_service_name": "must begin with a lower-case letter and have at most 32 lower-case letters, "
+    "digits and hyphens",
+    "not_a_service_name_form": "must begin with a lower-case letter, and have lower-case letters, digits "
+    "and - only",
     "not_a_device": "must be a device type: {pattern}",
-    "not_a_path": "a path starts with '/', and its segments are {segment} or consist of letters, "
-    "digits "
-    "and "
+    "not_a_path": "a path starts with '/', and its segments are {segment} or consist of letters, digits and "
     ". _ ~ -; no segment is empty, '.' or '..'",
     "path_too_long": "a path has at most {most} characters",
     "object_too_large": "must have at most {most} bytes as JSON",
     "object_too_deep": "must have at most {most} levels",
     "too_many_keys_of_object": "must have at most {most} keys in an object",
-    "not_a_key_of_object": "must have keys of at most 64 letters, digits and _ . - that begin "
-    "with a "
-    "letter, "
-    "not constructor or prototype",
+    "not_a_key_of_object": "must have keys of at most 64 letters, digits and _ . - that begin with a "
+    "letter, not constructor or prototype",
     "number_out_of_range": "must have numbers from {least} to {most}, or below 0 likewise",
     "not_plain_json": "must have only texts, numbers, true, false, null, lists and objects",
     "unknown_parameter": "There is no such parameter",
@@ -203,8 +192,7 @@ _STORES: Final = {
     "database_read_only": "The database does not accept changes",
     "database_incomplete": "The database lacks the tables of this service",
     "database_fault": "{fault}: {cause}",
-    "out_of_time": "This took longer than the limit of {seconds} s and was cancelled. The database "
-    "answers: "
+    "out_of_time": "This took longer than the limit of {seconds} s and was cancelled. The database answers: "
     "make the change in smaller parts, or later, when the load is lower",
     "data_being_changed": "Another change to the same data is in progress. Try again",
     "gave_way": "An urgent change of the same user came first, so nothing was changed. Try again",
@@ -242,9 +230,8 @@ _RECORDS: Final = {
     "service_taken": "There is a service {service} already",
     "opening_taken": "{object} is opened to {word} already",
     "assignment_taken": "The user has the same assignment already",
-    "too_many_permission_codes": "Too many permission codes were changed lately; Retry-After "
-    "says when "
-    "one more can be",
+    "too_many_permission_codes": "Too many permission codes were changed lately; Retry-After says when one "
+    "more can be",
     "user_disabled": "The user {user} is disabled or banned",
     # Accounts, passwords and sessions
     "password_of_service": "cannot be set for service accounts, which use API keys",
@@ -254,27 +241,22 @@ _RECORDS: Final = {
     "password_unchanged": "must differ from the current password",
     "password_wrong": "is not the current password",
     "password_not_text": "must be text",
-    "password_made_of_names": "must not consist of your name, address or phone number, or words "
-    "of this "
-    "service or "
-    "your organization",
+    "password_made_of_names": "must not consist of your name, address or phone number, or words of this "
+    "service or your organization",
     "password_too_easy": "is too easy to guess",
     "password_leaked": "appears in a list of leaked passwords",
     "password_changed_meanwhile": "The password was changed in the meantime",
     "current_password_needed": "To change your own address, send the current password: PUT "
-    "/api/user/profile "
-    "with currentPassword",
-    "password_change_needed": "Change the password first, since somebody else has set it or "
-    "knows it: PUT "
-    "/api/user/profile/password with currentPassword and newPassword. Then log in again, or "
-    "refresh the "
+    "/api/user/profile with currentPassword",
+    "password_change_needed": "Change the password first, since somebody else has set it or knows it: PUT "
+    "/api/user/profile/password with currentPassword and newPassword. Then log in again, or refresh the "
     "tokens",
     "factor_key_missing": "Authenticator apps need an encryption key: the operator must set auth.factor_key",
     "key_without_session": "An API key has no session: delete the key",
     "roles_too_large_for_token": "The roles of the user do not fit into a token",
     "last_full_administrator": "This would leave no enabled user with all permissions",
-    "last_able_administrator": "This would leave no enabled administrator with the required second "
-    "factor of them",
+    "last_able_administrator": "This would leave no enabled administrator with the required second factor "
+    "of them",
     # Menus, roles and resources
     "menu_type_fixed": "The type of a menu can't be changed",
     "menu_below_itself": "A menu can't be below itself",
@@ -287,8 +269,7 @@ _RECORDS: Final = {
     "reason_missing": "must state a reason",
     "role_code_fixed": "The code of a role can't be changed",
     "role_in_use": "The role still has users",
-    "codes_differ_from_menus": "The codes do not match the Buttons in menuIds: send only one of "
-    "the two "
+    "codes_differ_from_menus": "The codes do not match the Buttons in menuIds: send only one of the two "
     "fields",
     "menus_or_codes": "Send either this field or codes",
     "menus_or_permissions": "Give this field or permissions",
@@ -300,18 +281,13 @@ _RECORDS: Final = {
     "longer_than_role": "The role is assigned for at most {most} seconds",
     "emergency_too_weak": "Emergency access requires at least two factors",
     "request_rule_suspended": "This suspends the request rule of the role: {author} may not grant "
-    "{codes}{more, "
-    "plural, =0 {} other { and # more}}",
-    "services_without_assurance": "can only be set together with assurance: without assurance, "
-    "service "
-    "accounts "
-    "are not restricted",
+    "{codes}{more, plural, =0 {} other { and # more}}",
+    "services_without_assurance": "can only be set together with assurance: without assurance, service "
+    "accounts are not restricted",
     "resource_fixed_to_service": "A resource can't be moved to another service",
     "same_path_for_router": "{object} (resource {resource}) is the same path for the router of {service}",
-    "same_paths_for_router": "{object} (resource {resource}) and {other} (resource "
-    "{other_resource}) "
-    "would be the "
-    "same path for the router of {service}",
+    "same_paths_for_router": "{object} (resource {resource}) and {other} (resource {other_resource}) would "
+    "be the same path for the router of {service}",
     "older_nodes": "{worker} runs a version {version}: upgrade all nodes first",
     # Further records and acts
     "no_such_revision": "There is no such revision",
@@ -332,34 +308,28 @@ _RECORDS: Final = {
     "confirm_own_account": "Somebody else confirms who the owner of your account is",
     "reset_own_password": "Ask for a link on the page to log in",
     "set_own_password": "Change your own password in your profile, with the current one",
-    "create_for_other_service": "An account that is bound to a service creates service accounts "
-    "of the "
-    "same service only",
+    "create_for_other_service": "An account that is bound to a service creates service accounts of the same "
+    "service only",
     "key_by_key": "An API key can't make API keys",
     "follow_by_person": "Only service accounts follow the policy: use an API key",
     "proxy_by_person": "The proxy has the token of a person, and needs the key of a service account",
     "no_user_of_name": "There is no user with that name",
     "no_full_button": "No enabled Button carries *, to which the resource could be bound",
-    "old_password_open": "The password is set, but the session store has become unavailable: a "
-    "login "
-    "with the old password at that moment may have left a session. Reset it again when the store "
-    "is back",
+    "old_password_open": "The password is set, but the session store has become unavailable: a login with "
+    "the old password at that moment may have left a session. Reset it again when the store is back",
     "password_changed_since": "The password was changed meanwhile",
     "one_request_or_policies": "name a request or two policies, not both",
     "request_or_policies": "name a request by METHOD and PATH, or two policies by --equivalent",
     "log_without_events": "it contains no event of a decision log",
-    "too_few_replicas": "Too few replicas of the session store have confirmed this in time. It "
-    "was done, "
+    "too_few_replicas": "Too few replicas of the session store have confirmed this in time. It was done, "
     "but may be lost if the primary fails now",
     "policy_fault": "{fault}",
     "directory_cut_off": "The directory {directory} is cut off",
     "no_such_resource": "There is no such resource",
     # Permissions
-    "not_held": "{why}; {needed, select, any {any one} other {all}} of the required permissions "
-    "would be "
+    "not_held": "{why}; {needed, select, any {any one} other {all}} of the required permissions would be "
     "needed",
-    "not_held_until": "{why}; you hold the missing permissions only until {until}; all of the "
-    "required "
+    "not_held_until": "{why}; you hold the missing permissions only until {until}; all of the required "
     "permissions would be needed",
     "other_method_needed": "This requires another authentication method",
     "role_not_held": "The role has permissions that you do not hold",
@@ -377,17 +347,13 @@ _RECORDS: Final = {
     "no_endpoint_permission": "None of the permissions that this endpoint needs is held",
     # The policy
     "policy_unbuildable": "The policy can't be built from the stored data",
-    "factor_locks_administrators_out": "This demands a second factor from administrators of the "
-    "policy, "
-    "but no "
-    "enabled administrator has a sufficient one",
+    "factor_locks_administrators_out": "This demands a second factor from administrators of the policy, but "
+    "no enabled administrator has a sufficient one",
     "policy_files_changed": "The model or the policy files have changed: restart the service to use them",
     "policy_files_unusable": "The model or the policy files can't be used; see the log",
     "invariant_violated": "This would violate an invariant of the policy: {names}",
-    "locks_everyone_out": "This would lock everyone out of the policy administration, including "
-    "holders "
-    "of all "
-    "permissions",
+    "locks_everyone_out": "This would lock everyone out of the policy administration, including holders of "
+    "all permissions",
     "time_before_history": "Rights before {beginning} are unknown",
     "policy_not_stored": "The policy of that time is not stored",
     "one_subject": "Name only one: a user, a role or permissions",
@@ -401,8 +367,7 @@ _LINES: Final = {
     "object_path_fault": "{fault}; not {path}",
     "object_not_a_code": "the object must be a permission code, not {object}",
     "object_not_a_service": "the object must be the name of another service, not {object}",
-    "object_not_an_action": "the object must be '<service> <action>' with an action of "
-    "{actions}, not "
+    "object_not_an_action": "the object must be '<service> <action>' with an action of {actions}, not "
     "{object}",
     "object_not_an_act": "the object must be an act and its target, such as 'delete others', not {object}",
     "object_always_closed": "'{object}' is always closed, so no line can open it",
@@ -415,15 +380,13 @@ _LINES: Final = {
     "object_not_of_layers": "the object must be a layer of {layers} and one of its objects, not {object}",
     "object_not_a_role": "the object must be 'role <code>' or 'role <code> emergency', not {object}",
     "code_of_line_or_login": "the code must be a permission code or @login, not {code}",
-    "object_not_a_stage": "the object must have a form such as 'role auditor stage 1 for "
-    "others', not "
+    "object_not_a_stage": "the object must have a form such as 'role auditor stage 1 for others', not "
     "{object}",
     "line_approves_oneself": "authors cannot approve their own requests, so this line is not allowed",
     "code_of_line_other": "the code must be {expected}, not {code}",
     "object_not_among": "the object must be one of {objects}, not {object}",
-    "line_reviews_oneself": "reviewers cannot decide about their own access or on behalf of "
-    "others, so "
-    "this line is not allowed",
+    "line_reviews_oneself": "reviewers cannot decide about their own access or on behalf of others, so this "
+    "line is not allowed",
 }
 """The sentences about objects and codes of policy lines."""
 

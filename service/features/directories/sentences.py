@@ -12,15 +12,13 @@ sentence: Final = feature_sentences(
         "role_above_ceiling": "The role has permissions above the ceiling of the directory",
         "user_above_ceiling": "The user has permissions above the ceiling of the directory, so the "
         "directory cannot edit the user",
-        "role_with_longest_duration": "The role has a longest duration, but provisioning assigns "
-        "roles "
+        "role_with_longest_duration": "The role has a longest duration, but provisioning assigns roles "
         "without an end",
         "code_above_ceiling": "The role has {code}, which is above the ceiling",
         "user_of_other_directory": "The directory does not have this user",
         "ceiling_not_held": "The ceiling has permissions that you do not hold",
         "directory_feature_off": "must be false: the feature {kind} is turned off",
-        "client_required": "A service account is required for a provisioning directory, and not "
-        "allowed "
+        "client_required": "A service account is required for a provisioning directory, and not allowed "
         "otherwise",
         "client_taken": "The service account already provisions another directory",
         "source_is_provider": "is the name of a provider: choose another name for provisioning",

@@ -19,13 +19,10 @@ sentence: Final = feature_sentences(
         "other_static_policy": "The decision was made with another static policy than the one of this node",
         "time_revision_or_decision": "Name a time, a revision or a decision",
         "no_permission_code": "This is not a permission code",
-        "no_such_refusal": "Neither the operation log nor the decision log of this node has a "
-        "refusal "
-        "with this id. Other decisions can't be found by id. Send the subject and the request "
-        "instead: "
-        "POST /api/policy/explain, or portcullis policy explain USER METHOD PATH, with --service "
-        "for "
-        "another service",
+        "no_such_refusal": "Neither the operation log nor the decision log of this node has a refusal with "
+        "this id. Other decisions can't be found by id. Send the subject and the request instead: POST "
+        "/api/policy/explain, or portcullis policy explain USER METHOD PATH, with --service for another "
+        "service",
         "refused_user_deleted": "The operation log has the refusal, but its user has been deleted",
         "refused_request_not_stored": "The operation log has the refusal, but not its request",
         "log_unreadable": "can't be read: {error}",

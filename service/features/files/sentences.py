@@ -29,8 +29,7 @@ sentence: Final = feature_sentences(
         "file_name_too_long": "must have a file name of at most {most} bytes",
         "file_name_unseen": "must have a file name without characters that can't be seen",
         "file_name_is_path": "must have a file name, not a path",
-        "file_name_ends": "must have a file name that neither begins nor ends with a space, nor "
-        "ends "
-        "with a dot",
+        "file_name_ends": "must have a file name that neither begins nor ends with a space, nor ends with a "
+        "dot",
     }
 )

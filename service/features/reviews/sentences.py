@@ -25,8 +25,7 @@ sentence: Final = feature_sentences(
         "sign_off_not_allowed_since": "You may not sign this revision off: {why}",
         "item_not_decidable_since": "You are not allowed to decide about this assignment: {why}",
         "end_only_for_shortening": "An end is required for shortening, and not allowed otherwise",
-        "not_after_deadline": "must be after the deadline of the review: decisions are applied "
-        "when it "
+        "not_after_deadline": "must be after the deadline of the review: decisions are applied when it "
         "closes",
     }
 )

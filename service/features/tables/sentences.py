@@ -24,15 +24,13 @@ sentence: Final = feature_sentences(
         "column_without_name": "Column {column} has a value here, and no name in the header",
         "nick_name_of_new_user": "A new user needs one",
         "password_of_service_row": "A service account has API keys in place of a password",
-        "password_of_existing_user": "The user already exists, and an import does not set "
-        "passwords of "
+        "password_of_existing_user": "The user already exists, and an import does not set passwords of "
         "existing users",
         "table_utf16": "The body is UTF-16: save the table as CSV UTF-8",
-        "other_separator_of_row": "The row has {cells} cells, and the header {columns}: the "
-        "separator of "
+        "other_separator_of_row": "The row has {cells} cells, and the header {columns}: the separator of "
         "this row seems to be {separator}",
-        "workbook_locked": "The workbook has a password or is an XLS file: save it as XLSX "
-        "without a password",
+        "workbook_locked": "The workbook has a password or is an XLS file: save it as XLSX without a "
+        "password",
         "not_a_workbook": "The body is no XLSX workbook",
         "workbook_archive_damaged": "The workbook is damaged: its archive can't be read",
         "workbook_xml_damaged": "The workbook is damaged: a part is not well-formed XML",
@@ -55,8 +53,7 @@ sentence: Final = feature_sentences(
         "cell_with_date": "Column {column} has a date or a time: format the cell as text",
         "cell_with_error": "Column {column} has an error in place of a value",
         "cell_with_formula": "Column {column} has a formula: replace it by its value",
-        "cell_rounded": "Column {column} has a number that a spreadsheet may have rounded: "
-        "format the cell "
+        "cell_rounded": "Column {column} has a number that a spreadsheet may have rounded: format the cell "
         "as text and enter it again",
     }
 )
