@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service.kernel.permission_catalogue import CATALOGUE
 from service.web.requests.problems import refusals
 from tests.console.declarations import CLIENT
 from tests.service.test_structure import tied
@@ -141,3 +142,9 @@ def test_the_client_knows_the_code_of_every_refusal() -> None:
 
 def test_the_client_is_one_module_that_imports_nothing() -> None:
     assert _IMPORT.findall(code_of(CLIENT.with_name("portcullis.js"))) == []
+
+
+def test_each_page_of_the_catalogue_has_an_icon_that_the_console_draws() -> None:
+    source = (CONSOLE / "core" / "dom.js").read_text(encoding="utf-8")
+    drawn = re.findall(r'^ {2}"?([a-z-]+)"?:\s', source.partition("const PATHS = {")[2], re.MULTILINE)
+    assert {page.icon for page in CATALOGUE} - {*drawn} == set()

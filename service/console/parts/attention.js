@@ -111,7 +111,7 @@ function findingRow(page, { check, state, message, remedy, users: [user] }) {
   return {
     mark: badge(DOCTOR.states[state] ?? state, state === "fault" ? "bad" : "warn"),
     text: [h("strong", null, `${DOCTOR.check(check)}:`), " ", localTimes(message)],
-    help: remedy && localTimes(remedy),
+    help: remedy && localTimes(remedy[0].toUpperCase() + remedy.slice(1)),
     act: way(page, user ? address.replace("{user}", String(user.id)) : address, text),
   };
 }

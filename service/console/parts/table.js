@@ -112,7 +112,7 @@ export function listing(page, config) {
   }
 
   const narrowing = filters.length > 0 ? filtering(page, caption, filters, set) : null;
-  const plain = config.grid || groups || (columns.length < 4 && filters.length === 0);
+  const plain = config.grid || groups || (columns.length < 5 && filters.length === 0);
   const menu = plain ? null : listMenu(page, { caption, columns, filters }, () => refresh());
   const file = config.file && fileButton(config.file, columns, read);
   const acts = pieces([actions, file, menu?.element]);

@@ -89,7 +89,11 @@ export const RESOURCE = {
     "path",
     { title: T.service, sort: "service", cell: ({ service }) => service },
     "enabled",
-    { title: T.updated, sort: "updateTime", cell: ({ updateTime }) => time(updateTime) },
+    {
+      title: T.updated,
+      sort: "updateTime",
+      cell: ({ updateTime }) => time(updateTime, { ago: true, day: true }),
+    },
   ],
   filters: [
     (services) => ({ name: "service", label: T.service, ...among(services) }),

@@ -71,7 +71,7 @@ export const ROLE = {
     },
     { title: T.gives, kind: "number", cell: ({ permissionCount }) => shownNumber(permissionCount) },
     "enabled",
-    { title: T.updated, sort: "updateTime", cell: (role) => time(role.updateTime) },
+    { title: T.updated, sort: "updateTime", cell: (role) => time(role.updateTime, { ago: true, day: true }) },
   ],
   filters: [
     "roleName",
