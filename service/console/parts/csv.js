@@ -13,17 +13,25 @@ export function csv(rows) {
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** Return the cells of a CSV by lines; null for a text that is none. @param {string} text */
+/**
+ * Return the cells of a CSV by lines; null for a text that is none. The separator is the one of the first line, outside
+ * of its quotes, of which there are most.
+ * @param {string} text
+ */
 export function cellsOf(text) {
-  const cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\n|\r|$)/y;
+  const whole = text.replace(/^\uFEFF/, "").replace(/^sep=.(\r\n|\n|\r)/i, "");
+  const head = (/^[\s,;]*(.*)/.exec(whole)?.[1] ?? "").replaceAll(/"[^"]*"/g, "");
+  const [separator] = [",", ";", "\t"]
+    .map((each) => /** @type {const} */ ([each, head.split(each).length]))
+    .reduce((best, next) => (next[1] > best[1] ? next : best));
+  const cell = new RegExp(`("(?:[^"]|"")*"|[^"${separator}\\r\\n]*)(${separator}|\\r\\n|\\n|\\r|$)`, "y");
   /** @type {string[][]} */ const lines = [];
   /** @type {string[]} */ let line = [];
-  const whole = text.replace(/^\uFEFF/, "");
   while (cell.lastIndex < whole.length) {
     const match = cell.exec(whole);
     if (!match) return null;
     line.push(match[1].startsWith('"') ? match[1].slice(1, -1).replaceAll('""', '"') : match[1]);
-    if (match[2] === ",") continue;
+    if (match[2] === separator) continue;
     lines.push(line);
     line = [];
   }

@@ -10,7 +10,7 @@ import { tell } from "./dialog.js";
 import { form, merging } from "./form.js";
 import { agreed, remove, setEnabled } from "./preview.js";
 import { listing } from "./table.js";
-import { exporting } from "./transfer.js";
+import { exporting, limitsOf } from "./transfer.js";
 
 /** @typedef {import("./form.js").Field} Field */
 /** @typedef {import("./form.js").Form} Form */
@@ -49,7 +49,8 @@ import { exporting } from "./transfer.js";
  * @property {string[]} form Fields by name.
  * @property {(string | Column)[]} [columns] Fields by name, and other columns.
  * @property {(string | Filter | ((known: any) => Filter))[]} [filters] Fields by name, and other filters.
- * @property {string} [files] The name of exported files.
+ * @property {string} [files] The name of files that the server exports.
+ * @property {boolean} [imported] Whether such files are imported; by default they are.
  * @property {(record: any) => string} [nameOf] The name of a record in titles and messages.
  * @property {(record: any, known: any) => any} [formed] A record as its form has it.
  * @property {(body: Record<string, any>, stored: any) => object} [previewed] What the preview of an edit says beside
@@ -214,18 +215,26 @@ function filtersOf({ fields, filters = [] }, known) {
  * @param {Partial<import("./table.js").Listing>} [how.list]
  */
 export function records(page, kind, { known, fixed, above, below, list = {} } = {}) {
-  const { api, view, texts: T, files } = kind;
+  const { api, view, texts: T, files, imported = true } = kind;
+  const filters = filtersOf(kind, known);
+  const chosen = () =>
+    Object.fromEntries(
+      [...page.query].filter(([name]) => !["page", "cursor", "size", "sort"].includes(name)),
+    );
   page.title(
     T.title,
     page.may(`POST ${api}`) && linkButton(`${view}/new`, T.add, { icon: "plus", kind: "primary" }),
-    (T.import ? page.may(`POST ${api}`) : files && page.may(`POST ${api}/import`)) &&
+    (T.import ? page.may(`POST ${api}`) : files && imported && page.may(`POST ${api}/import`)) &&
       linkButton(`${view}/import`, T.import ?? TRANSFER.import, { icon: "upload" }),
     files &&
       page.may(`GET ${api}/export`) &&
       exporting(page, `${api}/export`, files, {
         text: TRANSFER.exportText,
         columns: Object.keys(examplesOf(kind)).filter((name) => name !== "password"),
-        count: async () => (await page.call("GET", `${api}/list`, { query: { size: 1 } })).data,
+        filters: () => ({ ...chosen(), ...fixed }),
+        limits: () => limitsOf(page, filters),
+        count: async () =>
+          (await page.call("GET", `${api}/list`, { query: { ...chosen(), ...fixed, size: 1 } })).data,
       }),
   );
   page.put(
@@ -233,7 +242,8 @@ export function records(page, kind, { known, fixed, above, below, list = {} } = 
     listing(page, {
       caption: T.title,
       columns: columnsOf(kind),
-      filters: filtersOf(kind, known),
+      filters,
+      file: files ? false : undefined,
       row: ({ id }) => (page.may(`GET ${api}/{id}`) ? `${kind.record ?? view}/${id}` : null),
       load: async (query) => (await page.call("GET", `${api}/list`, { query: { ...query, ...fixed } })).data,
       empty: T.none,

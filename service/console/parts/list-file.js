@@ -4,12 +4,15 @@ import { button, h, pieces } from "../core/dom.js";
 import { TABLE } from "../strings/table.js";
 import { TRANSFER } from "../strings/transfer.js";
 import { csv } from "./csv.js";
-import { tell } from "./dialog.js";
-import { attempt } from "./preview.js";
+import { dialog, tell } from "./dialog.js";
 import { save } from "./transfer.js";
+import { trouble } from "./trouble.js";
 
 /** The most rows of a file: more would hold up the browser. */
 const MOST = 10_000;
+
+/** The byte order mark, by which Excel recognizes UTF-8. */
+const MARK = "\uFEFF";
 
 /** @typedef {import("../core/dom.js").Child} Child */
 
@@ -53,31 +56,47 @@ export async function* pagesOf(read, size) {
  * @param {Read} read
  */
 export function fileButton(name, columns, read) {
-  return button(
-    TRANSFER.export,
-    () =>
-      attempt(TRANSFER.export, async () => {
-        /** @type {any[]} */ const records = [];
-        for await (const items of pagesOf(read, 100)) {
-          records.push(...items);
-          if (records.length >= MOST) break;
-        }
-        const titles = columns.map(({ title }) => title);
-        saveRows(
-          name,
-          titles,
-          records.slice(0, MOST).map((record) => columns.map(({ cell }) => cell(record))),
-        );
-        if (records.length >= MOST) tell(TABLE.cutFile(MOST));
-      }),
-    { icon: "download" },
-  );
+  const rows = async () => {
+    /** @type {any[]} */ const records = [];
+    for await (const items of pagesOf(read, 100)) {
+      records.push(...items);
+      if (records.length >= MOST) break;
+    }
+    if (records.length >= MOST) tell(TABLE.cutFile(MOST));
+    return records.slice(0, MOST).map((record) => columns.map(({ cell }) => cell(record)));
+  };
+  const titles = columns.map(({ title }) => title);
+  return button(TRANSFER.export, () => offerRows(name, titles, rows), { icon: "download" });
 }
 
-/** Let the reader save rows as they are shown. @param {string} name @param {string[]} titles @param {Child[][]} rows */
-export function saveRows(name, titles, rows) {
-  const lines = rows.map((cells) => cells.map(textOf));
-  save(new Blob([csv([titles, ...lines])], { type: "text/csv" }), `${name}.csv`);
+/**
+ * Let the reader choose a format, and save rows as they are shown.
+ * @param {string} name @param {string[]} titles @param {() => Promise<Child[][]>} rows
+ */
+export function offerRows(name, titles, rows) {
+  const act = async (/** @type {"csv" | "xlsx"} */ format) => {
+    try {
+      const lines = (await rows()).map((cells) => cells.map(textOf));
+      const file =
+        format === "csv"
+          ? new Blob([MARK, csv([titles, ...lines])], { type: "text/csv" })
+          : (await import("./workbook.js")).workbook(name, titles, lines);
+      save(file, `${name}.${format}`);
+      box.close();
+    } catch (problem) {
+      box.body.append(trouble(problem));
+    }
+  };
+  const box = dialog(
+    TRANSFER.exportTitle,
+    h("p", null, TRANSFER.listText),
+    h(
+      "div",
+      { class: "actions" },
+      button(TRANSFER.formats.csv, () => act("csv"), { icon: "download" }),
+      button(TRANSFER.formats.xlsx, () => act("xlsx"), { icon: "download" }),
+    ),
+  );
 }
 
 /** Return what a cell says, with exact times. @param {Child} cell */

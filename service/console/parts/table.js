@@ -45,7 +45,8 @@ const before = new Map();
  *   box, and `chosen` gets the keys.
  * @property {(keys: Set<any>, rest?: Rest | null) => void} [chosen] Gets what
  *   chooses all records of the filters too, where all of a page are chosen.
- * @property {string} [file] The name of the file that all records of the filters can be saved to.
+ * @property {string | false} [file] The name of the file that all records of the filters can be saved to, by default
+ *   that of the view; false where the server makes such files.
  * @property {number} [size]
  * @property {number} [most] The most rows of a page that the reader may choose: more would hold up the browser.
  * @property {import("./folding.js").Groups} [groups] Puts the rows in groups.
@@ -114,7 +115,9 @@ export function listing(page, config) {
   const narrowing = filters.length > 0 ? filtering(page, caption, filters, set) : null;
   const plain = config.grid || groups || (columns.length < 5 && filters.length === 0);
   const menu = plain ? null : listMenu(page, { caption, columns, filters }, () => refresh());
-  const file = config.file && fileButton(config.file, columns, read);
+  const name = config.file ?? page.path.slice(1).replaceAll("/", "-");
+  const titled = columns.filter(({ title }) => title);
+  const file = name && !config.grid && fileButton(name, titled, read);
   const acts = pieces([actions, file, menu?.element]);
   const bar =
     narrowing || acts.length

@@ -11,6 +11,7 @@ import { timeText } from "./time.js";
 /** The content types of files, by their extensions. */
 export const TYPES = /** @type {Record<string, string>} */ ({
   csv: "text/csv",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
   json: "application/json",
   jsonl: "application/jsonl",
 });
@@ -56,7 +57,7 @@ export function exporting(page, template, name, { text, columns, count, filters 
               async () => {
                 try {
                   const { data } = await page.call("GET", template, {
-                    query: { ...filters(), format },
+                    query: { ...filters(), format, ...(format === "csv" && { bom: true }) },
                     raw: true,
                   });
                   save(await data.blob(), `${name}.${format}`);

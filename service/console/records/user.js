@@ -152,7 +152,8 @@ export const SERVICE_ACCOUNT = {
   form: ["userName", "nickName", "service", "roleIds", "email", "phone", "avatar", "enabled"],
   columns: ["userName", "nickName", "service", "roles", "status", ...USER.columns.slice(-1)],
   filters: [{ name: "keyword", label: T.keyword }, "status", ...USER.filters.slice(-4)],
-  files: undefined,
+  files: "service-accounts",
+  imported: false,
 };
 
 const ascending = (/** @type {number} */ a, /** @type {number} */ b) => a - b;

@@ -35,6 +35,7 @@ export async function show(page) {
     filters,
     load: live.read,
     empty: T.none,
+    file: false,
   });
   page.title(
     L.logins,

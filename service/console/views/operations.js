@@ -45,6 +45,7 @@ export async function show(page) {
     buttons: (entry) => revertButton(page, entry),
     row: (entry) => (page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null),
     empty: T.none,
+    file: false,
   });
   page.title(
     T.title,

@@ -2,7 +2,7 @@
 /** Rights that nobody has needed: assignments, permissions of roles, API keys, and the smaller roles that suffice. */
 import { button, card, definition, h, link, linkButton, pieces } from "../../core/dom.js";
 import { tell } from "../../parts/dialog.js";
-import { saveRows } from "../../parts/list-file.js";
+import { offerRows } from "../../parts/list-file.js";
 import { codes, question } from "../../parts/policy.js";
 import { attempt, previewed } from "../../parts/preview.js";
 import { table } from "../../parts/rows.js";
@@ -170,17 +170,17 @@ function part(page, days, data, { name, title, nothing = T.none, titles, act, ro
       place.append(trouble(problem));
     }
   };
+  const shown = titles.flatMap((text, place) => (text ? [place] : []));
   const file = () =>
-    attempt(TRANSFER.export, async () => {
-      while (items.length < total) await read();
-      const shown = titles.flatMap((text, place) => (text ? [place] : []));
-      saveRows(
-        `unused-${name}`,
-        shown.map((place) => titles[place]),
-        items.map(row).map((cells) => shown.map((place) => cells[place])),
-      );
-      put();
-    });
+    offerRows(
+      `unused-${name}`,
+      shown.map((place) => titles[place]),
+      async () => {
+        while (items.length < total) await read();
+        put();
+        return items.map(row).map((cells) => shown.map((place) => cells[place]));
+      },
+    );
   put();
   return card(T.count(title, total), place);
 }

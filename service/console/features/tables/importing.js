@@ -31,7 +31,7 @@ export function importing(page, { template, help, example, values, back }) {
   const chosen = h("input", {
     type: "file",
     id: "table",
-    accept: ".csv,.json,.jsonl,text/csv,application/json,application/jsonl",
+    accept: [".tsv", ".txt", ...Object.entries(TYPES).map(([ending, type]) => `.${ending},${type}`)].join(),
     onchange: async () => {
       const file = chosen.files?.[0];
       if (!file) return;
@@ -87,7 +87,11 @@ export function importing(page, { template, help, example, values, back }) {
       { class: "body" },
       h("p", { class: "note bad", role: "alert" }, icon("warn"), " ", T.faults(all)),
       all > faults.length && h("p", null, T.more(faults.length)),
-      table(T.faultsCaption, [sheet ? T.line : T.row, T.field, T.value, T.fault], faults.map(line)),
+      table(
+        T.faultsCaption,
+        [sheet || isWorkbook() ? T.line : T.row, T.field, T.value, T.fault],
+        faults.map(line),
+      ),
       h("p", null, sheet ? T.here : T.again),
       h(
         "div",
@@ -115,11 +119,20 @@ export function importing(page, { template, help, example, values, back }) {
     return words ? meant(sheet.lines[at.line][at.column] ?? "", words) : null;
   }
 
+  /** Return the number of a row: in a workbook that of its line. @param {number | null} [row] */
+  function numbered(row) {
+    return row ? String(isWorkbook() ? row + 1 : row) : "";
+  }
+
+  function isWorkbook() {
+    return /\.xlsx$/i.test(chosen.files?.[0]?.name ?? "");
+  }
+
   /** @param {Fault & {at: Place | null}} fault */
   function line({ at, row, field, message, required }) {
     const codes = required?.length ? [" ", h("code", null, required.join(", "))] : null;
     if (!sheet || !at || at.column < 0)
-      return [String(at?.number ?? row ?? ""), h("code", null, field), null, [message, codes]];
+      return [String(at?.number ?? numbered(row)), h("code", null, field), null, [message, codes]];
     const cells = sheet.lines[at.line];
     const input = h("input", {
       value: cells[at.column] ?? "",

@@ -12,7 +12,7 @@ export class Sheet {
 
   /** Return the table of a file; null for one that is none. @param {File} file */
   static async of(file) {
-    if (!/\.(csv|txt)$/i.test(file.name)) return null;
+    if (!/\.(csv|tsv|txt)$/i.test(file.name)) return null;
     const lines = cellsOf(await file.text());
     const sheet = lines && new Sheet(lines);
     return sheet && sheet.head >= 0 ? sheet : null;
