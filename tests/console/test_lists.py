@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
+from datetime import datetime
 from pathlib import Path
 
+import openpyxl
 from playwright.sync_api import Locator, expect
 
 from tests.console.acts import button, headed
@@ -84,8 +87,23 @@ def test_a_list_is_saved_as_a_file_with_exact_times(visit: Visit, house: House) 
     visit.sign_in(address="/assignments?userName=bittern")
     headed(page, "Assignments")
     settled(page)
+    begin = given["from"] or given["createTime"]
+    button(page, "Export").click()
     with page.expect_download() as download:
-        button(page, "Export").click()
-    header, row = csv.reader(Path(download.value.path()).read_text(encoding="utf-8").splitlines())
+        button(page.get_by_role("dialog"), "CSV").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("\ufeff")
+    header, row = csv.reader(text.removeprefix("\ufeff").splitlines())
     assert header[:4] == ["User", "Role", "From", "Until"]
-    assert row[:4] == ["bittern", "bittern", given["from"] or given["createTime"], "No end"]
+    assert row[:4] == ["bittern", "bittern", begin, "No end"]
+
+    button(page, "Export").click()
+    with page.expect_download() as download:
+        button(page.get_by_role("dialog"), "Excel").click()
+    assert download.value.suggested_filename == "assignments.xlsx"
+    (sheet,) = openpyxl.load_workbook(io.BytesIO(Path(download.value.path()).read_bytes())).worksheets
+    assert sheet.freeze_panes == "A2"
+    values = [[cell.value for cell in line[:4]] for line in sheet.iter_rows()]
+    assert values[0] == ["User", "Role", "From (UTC)", "Until"]
+    at = datetime.fromisoformat(begin).replace(tzinfo=None)
+    assert values[1] == ["bittern", "bittern", at, "No end"]

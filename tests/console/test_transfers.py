@@ -27,7 +27,7 @@ def test_an_export_has_the_columns_that_it_names(visit: Visit) -> None:
         named = dialog.locator("code").all_inner_texts()
         with page.expect_download() as download:
             button(dialog, "CSV").click()
-        header = Path(download.value.path()).read_text(encoding="utf-8").splitlines()[0]
+        header = Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()[0]
         assert next(csv.reader([header])) == named
         page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)

@@ -1,8 +1,13 @@
 """Parts of the console that compute or draw by themselves: all are tried in one evaluation in a page."""
 
+import base64
+import io
 import random
+from datetime import datetime
 from itertools import product
 from typing import Any, Final
+
+import openpyxl
 
 from service.features.tables.resource_import import operations_of
 from service.kernel.codes import HeldCodes
@@ -48,6 +53,14 @@ DRAWN: Final = {
     # What a role gains is listed when it is unfolded, and cut.
     "listedGains": [True, [[0, None], [0, None]], [[200, "and 800 more"], [0, "and 7 more"]]],
     # A list keeps to the view that it was made for.
+    # The separator of a table is that of its first line, outside of quotes.
+    "readTables": [
+        [["a", "b"], ["1;2", "3"]],
+        [["a", "b"], ["1,2", "3"]],
+        [["a,;;", "b"], ["1;2", "3"]],
+        [["a", "b"], ["1", "2"]],
+        [["a"], ["1;2"]],
+    ],
     "lateList": ["of-its-own-view", "#/users?userName=of-another-view"],
 }
 """What the functions of ``scripts/units.js`` return."""
@@ -83,6 +96,15 @@ def test_parts_of_the_console_do_what_the_service_does_and_draw_what_they_should
     assert results.pop("coveredCodes") == [granted([held], code) for held, code in pairs]
     grants = zip(cases, results.pop("grantedCodes"), expected, strict=True)
     assert [case for case, is_granted, was in grants if is_granted != was] == []
+    (sheet,) = openpyxl.load_workbook(io.BytesIO(base64.b64decode(results.pop("madeWorkbook")))).worksheets
+    assert (sheet.title, sheet.freeze_panes) == ("a b", "A2")
+    first, second, third = [[cell.value for cell in line] for line in sheet.iter_rows()]
+    at = datetime(2026, 11, 30, 17, 0, 0, 123_000)  # noqa: DTZ001 - the cells of a workbook have no zone
+    assert first == ["A", "B", "C (UTC)", "D"]
+    assert second == ["=1+1", "00123", at, "\u9dfa \u0628 \U0001fab6"]
+    assert [cell.data_type for cell in sheet[2]] == ["s", "s", "d", "s"]
+    assert third[0] == '_x005F_x0041_ <&"_x0001_'  # as the file has it: openpyxl resolves no escapes
+    assert (len(third[3]), third[3][-2:]) == (32_767, " …")
     assert results.pop("readDocuments") == [
         [
             [[each.method, each.path, each.name, each.code] for each in result.imported],

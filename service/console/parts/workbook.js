@@ -70,7 +70,8 @@ export function workbook(name, titles, rows) {
         `<cellXfs count="4"><xf numFmtId="0" fontId="0" ${XF}/>` +
         `<xf numFmtId="49" fontId="0" ${XF} applyNumberFormat="1"/>` +
         `<xf numFmtId="164" fontId="0" ${XF} applyNumberFormat="1"/>` +
-        `<xf numFmtId="49" fontId="1" ${XF} applyNumberFormat="1" applyFont="1"/></cellXfs></styleSheet>`,
+        `<xf numFmtId="49" fontId="1" ${XF} applyNumberFormat="1" applyFont="1"/></cellXfs>` +
+        '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
     ],
     ["xl/worksheets/sheet1.xml", sheet],
   ]);

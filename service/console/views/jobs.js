@@ -2,6 +2,8 @@
 /** What the service does by itself: when each job is due, how its last runs ended; run one now, pause it. */
 import { badge, button, card, definition, h } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
+import { fileButton } from "../parts/list-file.js";
+import { whole } from "../parts/local.js";
 import { trouble } from "../parts/trouble.js";
 import { table } from "../parts/rows.js";
 import { time } from "../parts/time.js";
@@ -15,13 +17,34 @@ const KINDS = /** @type {Record<string, string>} */ ({
   stopped: "warn",
 });
 
+/** The columns of a file of jobs. @type {import("../parts/list-file.js").Column[]} */
+const COLUMNS = [
+  { title: T.name, cell: ({ name }) => name },
+  { title: T.title, cell: ({ title }) => title },
+  { title: T.state, cell: stateOf },
+  { title: T.interval, cell: intervalOf },
+  { title: T.due, cell: ({ dueTime }) => time(dueTime) },
+  { title: T.success, cell: ({ successTime }) => time(successTime) },
+];
+
+/** @param {import("../types/api").JobState} jobState */
+function stateOf({ failing, paused }) {
+  return failing ? badge(T.failing, "bad") : paused ? badge(T.paused, "warn") : T.fine;
+}
+
+/** @param {import("../types/api").JobState} jobState */
+function intervalOf({ interval }) {
+  return interval === null ? T.onDemand : T.every(interval);
+}
+
 /** @param {Page} page */
 export async function show(page) {
+  const { data } = await page.call("GET", "/api/jobs");
   page.title(
     T.title,
+    fileButton("jobs", COLUMNS, async () => whole(data.items)),
     button(ACTION.reload, () => page.reload(), { icon: "refresh" }),
   );
-  const { data } = await page.call("GET", "/api/jobs");
   page.put(data.items.map((jobState) => job(page, jobState)));
 }
 
@@ -39,17 +62,12 @@ function job(page, jobState) {
       notes.replaceChildren(trouble(problem));
     }
   };
-  const state = jobState.failing
-    ? badge(T.failing, "bad")
-    : jobState.paused
-      ? badge(T.paused, "warn")
-      : T.fine;
   return card(
     jobState.title,
     definition([
       [T.name, h("code", null, name)],
-      [T.state, state],
-      [T.interval, jobState.interval === null ? T.onDemand : T.every(jobState.interval)],
+      [T.state, stateOf(jobState)],
+      [T.interval, intervalOf(jobState)],
       [
         T.due,
         jobState.dueTime &&

@@ -3,15 +3,27 @@
 import { badge, empty, h, icon, linkButton } from "../core/dom.js";
 import { compare } from "../core/locale.js";
 import { ask, tell } from "../parts/dialog.js";
+import { fileButton } from "../parts/list-file.js";
+import { whole } from "../parts/local.js";
 import { menuRecord } from "../parts/menu-card.js";
 import { Forest, moves, pathOf, readMenus, within } from "../parts/menus.js";
 import { attempt, undoing } from "../parts/preview.js";
 import { searching, tree } from "../parts/tree.js";
 import { MENUS as T } from "../strings/menus.js";
+import { TABLE } from "../strings/table.js";
 
 const ONE = "/api/menu/{id}";
 
 /** @typedef {import("../parts/menus.js").Place} Place */
+
+/** The columns of a file of the tree. @type {import("../parts/list-file.js").Column[]} */
+const COLUMNS = [
+  { title: T.titleField, cell: (place) => pathOf(place).join(" › ") },
+  { title: T.type, cell: ({ menu }) => T.types[menu.menuType] },
+  { title: T.code, cell: ({ menu }) => menu.authMark },
+  { title: T.enabledState, cell: ({ menu }) => (menu.enabled ? TABLE.yes : TABLE.no) },
+  { title: T.sort, cell: ({ menu }) => menu.sort },
+];
 
 /** The Menus that the reader has opened in the tree: each choice shows the view anew. @type {Set<number>} */
 const opened = new Set();
@@ -33,6 +45,7 @@ export async function show(page) {
       linkButton("/menus/new?type=Menu", T.addMenu, { icon: "plus", kind: "primary" }),
       linkButton("/menus/new?type=Button", T.addButton, { icon: "plus" }),
     ],
+    fileButton("menus", COLUMNS, async () => whole(forest.roots.flatMap((root) => [...within(root)]))),
   );
   page.put(
     among

@@ -154,6 +154,24 @@ async function readDocuments(documents) {
   });
 }
 
+/** Return the cells of tables with each separator, as a spreadsheet writes them. */
+async function readTables() {
+  const { cellsOf } = await load("parts/csv.js");
+  const texts = ['\uFEFFa;b\r\n"1;2";3\r\n', "a\tb\n1,2\t3\n", '"a,;;",b\n1;2,3\n', "sep=;\r\na;b\r\n1;2", "a\n1;2\n"];
+  return texts.map(cellsOf);
+}
+
+/** Return a workbook of texts that a spreadsheet could misread, in Base64. */
+async function madeWorkbook() {
+  const { workbook } = await load("parts/workbook.js");
+  const rows = [
+    ["=1+1", "00123", "2026-11-30T17:00:00.123Z", "\u9DFA \u0628 \u{1FAB6}"],
+    ['_x0041_ <&"\u0001', "", "", ` a\n${"x".repeat(40_000)}`],
+  ];
+  const bytes = new Uint8Array(await workbook("a/b", ["A", "B", "C", "D"], rows).arrayBuffer());
+  return btoa([...bytes].map((byte) => String.fromCharCode(byte)).join(""));
+}
+
 /** Run all of them; return their results by name. */
 async function units({ pairs, cases, documents }) {
   return {
@@ -165,5 +183,7 @@ async function units({ pairs, cases, documents }) {
     searchedTree: await searchedTree(),
     listedGains: await listedGains(),
     lateList: await lateList(),
+    readTables: await readTables(),
+    madeWorkbook: await madeWorkbook(),
   };
 }
