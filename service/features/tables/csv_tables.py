@@ -170,8 +170,7 @@ class CellTable:
             if "\0" in cell:
                 return RowFault(number, name, unseen("\0"))
             text = cell if name in self._as_they_are else cell.strip()
-            # A workbook has texts as they are: its cells say which of them are formulas.
-            _put(row, self._columns[name], unescape_formula(text) if separator else text)
+            _put(row, self._columns[name], unescape_formula(text))
         return row
 
 

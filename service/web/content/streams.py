@@ -247,13 +247,22 @@ async def _workbook(
     chunk = await asyncio.to_thread(book.begin)
     async with aclosing(batches):
         async for batch in batches:
-            yield chunk + await asyncio.to_thread(book.add, map(cells, batch))
+            rows = [[_distinct(cell) for cell in cells(row)] for row in batch]
+            yield chunk + await asyncio.to_thread(book.add, rows)
             chunk = b""
     yield await asyncio.to_thread(book.end)
 
 
 def _is_time(kind: Any) -> bool:
     return kind is Moment or any(map(_is_time, get_args(kind)))
+
+
+def _distinct(cell: Any) -> Any:
+    """Return a text as it is, unless it looks as if ``escape_formula`` had made it.
+
+    A CSV that a spreadsheet has saved as a workbook has such texts, and an import takes their apostrophe away.
+    """
+    return escape_formula(cell) if isinstance(cell, str) and cell.startswith("'") else cell
 
 
 def _uncomputed(cell: Any) -> Any:
