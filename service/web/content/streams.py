@@ -260,7 +260,7 @@ def _is_time(kind: Any) -> bool:
 def _distinct(cell: Any) -> Any:
     """Return a text as it is, unless it looks as if ``escape_formula`` had made it.
 
-    A CSV that a spreadsheet has saved as a workbook has such texts, and an import takes their apostrophe away.
+    A CSV that a spreadsheet has saved as a workbook has such texts: an import removes their apostrophe.
     """
     return escape_formula(cell) if isinstance(cell, str) and cell.startswith("'") else cell
 
