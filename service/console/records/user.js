@@ -45,9 +45,9 @@ const FILED = {
   email: { label: T.email, type: "email", filter: { more: true }, example: "wanda@example.org", ...MANAGED },
   phone: { label: T.phone, type: "tel", filter: { more: true }, example: "", ...MANAGED },
   gender: { label: T.gender, type: "select", options: Object.entries(T.genders), example: "" },
+  avatar: { label: T.avatar, help: T.avatarHelp, example: "" },
   language: { label: T.language, example: "en" },
   timeZone: { label: T.timeZone, example: "" },
-  avatar: { label: T.avatar, help: T.avatarHelp, example: "" },
   status: {
     label: T.status,
     type: "select",
