@@ -104,7 +104,7 @@ def test_parts_of_the_console_do_what_the_service_does_and_draw_what_they_should
     assert second == ["=1+1", "00123", at, "\u9dfa \u0628 \U0001fab6"]
     assert [cell.data_type for cell in sheet[2]] == ["s", "s", "d", "s"]
     assert third[0] == '_x005F_x0041_ <&"_x0001_'  # as the file has it: openpyxl resolves no escapes
-    assert (len(third[3]), third[3][-2:]) == (32_767, " …")
+    assert (len(str(third[3])), str(third[3])[-2:]) == (32_767, " …")
     assert results.pop("readDocuments") == [
         [
             [[each.method, each.path, each.name, each.code] for each in result.imported],
