@@ -7,15 +7,16 @@ from msgspec.json import Decoder
 
 from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.denials import banned
-from service.authn.key_callers import KeyCaller, KeyCallers, is_api_key, is_client
+from service.authn.key_callers import API_KEY_PREFIX, KeyCaller, KeyCallers, is_client
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid
 from service.kernel.assurance import Authentication
 from service.kernel.identity import Caller
+from service.kernel.origin import Span
 from service.kernel.permission_map import PermissionMap
 from service.kernel.tracing import current_span
-from service.keyspace import BANNED, Answer, SessionStore
+from service.keyspace import BANNED, SessionStore
 from service.settings import Auth
 
 _MARK = b"refresh:"
@@ -35,13 +36,13 @@ class Authenticator:
 
     def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore, api_keys: KeyCallers) -> None:
         self._api_keys = api_keys
-        self._verified = VerifiedTokens(tokens, first_seen=self._first_seen, prefix=settings.token_prefix)
+        seen = store.deliveries.seen  # in case the store missed the confirmation of their delivery
+        self._verified = VerifiedTokens(tokens, first_seen=seen, prefix=settings.token_prefix)
         self._store = store
         self._asks_store = settings.per_request_deny_check
         self.remembered = self._verified.remembered
         """Finds the token of a header that was sent before; see ``VerifiedTokens.remembered``."""
-        self.ask = store.checks.ask
-        """Asks the session store about the keys of a token; see ``Checks.ask``."""
+        self._ask = store.checks.ask
 
     async def authenticate(
         self,
@@ -60,15 +61,15 @@ class Authenticator:
         that setting. With ``counted`` off, a wrong key does not count against the client of the request,
         which asks about the key of another client.
         """
-        if is_api_key(token):
+        if token.startswith(API_KEY_PREFIX):
             return _by_key(await self._api_keys.of_key(token, counted=counted))
         try:
-            verified_token = self._verified.lookup(token, permission_map)
+            verified = self._verified.lookup(token, permission_map)
         except RefreshRequired:
             # It may be issued later than it is by the store's last answer, since the store's clock was set.
             await self._store.clock()
-            verified_token = self._verified.lookup(token, permission_map)
-        return await self.accepted(verified_token, asks_store=asks_store)
+            verified = self._verified.lookup(token, permission_map)
+        return await self.accepted(verified, current_span(), asks_store=asks_store)
 
     async def authenticate_client(self, client_id: str, secret: str) -> Authenticated:
         """Return the caller of the API key ``secret``, whose number or account is ``client_id``.
@@ -93,28 +94,26 @@ class Authenticator:
             return True
         return (await self._store.check(caller.login_id, caller.device)).value is not None
 
-    async def accepted(self, verified: VerifiedToken, *, asks_store: bool | None = None) -> Authenticated:
-        """Return the caller of a verified token, unless it was revoked; raises as ``authenticate``."""
-        claims = verified.claims
-        caller = verified.caller
-        if isinstance(claims, ClientClaims):
+    async def accepted(
+        self, verified: VerifiedToken, span: Span | None, *, asks_store: bool | None = None
+    ) -> Authenticated:
+        """Return the caller of a verified token, unless it was revoked; raises as ``authenticate``.
+
+        ``span`` is that of the request. The same answer of the session store as at the last acceptance leads
+        to the same caller.
+        """
+        claims, caller = verified.claims, verified.caller
+        if caller is None:
+            assert isinstance(claims, ClientClaims)  # noqa: S101 - an access token has a caller
             return _by_key(await self._api_keys.of_token(claims), claims.exp)
-        assert caller is not None  # noqa: S101 - an access token has one
         if not (self._asks_store if asks_store is None else asks_store):
             return Authenticated(caller, 0, claims.exp)
         if (keys := verified.keys) is None:
             keys = verified.keys = self._store.session_keys(caller.login_id, caller.device)
-        return await self.judged(verified, await self.ask(keys, current_span()))
-
-    async def judged(self, verified: VerifiedToken, answer: Answer) -> Authenticated:
-        """Return the caller of a verified access token, from the session store's answer about its keys.
-
-        The same answer as at the last acceptance leads to the same caller.
-        """
+        answer = await self._ask(keys, span)
         if verified.accepted is not None and answer == verified.answer:
             return verified.accepted
-        claims, caller = verified.claims, verified.caller
-        assert caller is not None and isinstance(claims, AccessClaims)  # noqa: S101, PT018 - of a session
+        assert isinstance(claims, AccessClaims)  # noqa: S101 - as above
         marker, session, revision, all_rights = answer
         if marker == BANNED:
             ban = await self._store.ban_of(caller.login_id)
@@ -127,10 +126,6 @@ class Authenticator:
         verified.answer = answer
         verified.accepted = Authenticated(caller, revision, claims.exp, all_rights)
         return verified.accepted
-
-    def _first_seen(self, claims: AccessClaims) -> None:
-        """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""
-        self._store.deliveries.seen(claims.sub, claims.dev, round(1000 * claims.iat))
 
 
 def _by_key(key_caller: KeyCaller, expires: float | None = None) -> Authenticated:

@@ -91,3 +91,7 @@ class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope: str
     nbf: Moment | UnsetType = UNSET
     tl: str = FIRST
+
+
+BearerClaims = AccessClaims | ClientClaims
+"""The claims of tokens that requests are sent with."""

@@ -12,7 +12,7 @@ from service.kernel.text import name_key
 from service.keyspace import Answer, SessionStore
 from service.records.database.transactions import Database
 
-PREFIX: Final = "pck_"
+API_KEY_PREFIX: Final = "pck_"
 """Prefix of every API key."""
 
 
@@ -66,7 +66,7 @@ def key_callers_of(
 
 def is_api_key(text: str) -> bool:
     """Return True if ``text`` claims to be an API key; no other token has its prefix."""
-    return text.startswith(PREFIX)
+    return text.startswith(API_KEY_PREFIX)
 
 
 def is_client(caller: Caller, client_id: str) -> bool:

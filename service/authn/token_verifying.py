@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from math import inf
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwa import JWSAlgModel
 from joserfc.jwk import JWKRegistry, Key, OctKey
 from joserfc.jws import JWSRegistry
-from msgspec import UNSET
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey
@@ -26,13 +26,11 @@ from service.errors import RefreshRejected, RefreshRequired, TokenExpired, Token
 from service.kernel.base64url import decoded, encoded
 from service.kernel.core_sentences import sentence
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
-from service.kernel.strict_json import strict_object
+from service.kernel.strict_json import strict_json, strict_object
 
 MAX_LENGTH = 8192
-_FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
-_HEADER_MEMBERS = {"alg", "typ", "kid"}
-_LONGEST_KID = 64  # ours have 43 characters
-_LONGEST_HEADER = 512  # characters; ours have about 110
+# Header (ours have about 110 characters), payload and signature.
+_FORM = re.compile(r"([A-Za-z0-9_-]{1,512})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 Claims = AccessClaims | RefreshClaims | ClientClaims
 _Claims = TypeVar("_Claims", bound=Claims)
 
@@ -51,7 +49,17 @@ class Verified(NamedTuple, Generic[_Claims]):
     begins: float
 
 
-class _Verifying(NamedTuple):
+class _Header(Struct, forbid_unknown_fields=True):
+    """The header of a token; no other member is allowed, since it could change how the token is read."""
+
+    alg: str
+    typ: Literal["JWT"] = "JWT"
+    kid: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET  # ours have 43 characters
+
+
+class Verifying(NamedTuple):
+    """A key, and its function."""
+
     key: VerifyingKey
     verify: Verify
 
@@ -86,86 +94,53 @@ class TokenVerifier:
         self._algorithm = algorithm_of(accepted.algorithm)
         for key in keys:
             self._algorithm.check_key(key.key)
-        self._verifying = tuple(_Verifying(key, verifying(self._algorithm, key.key)) for key in keys)
+        self._verifying = tuple(Verifying(key, verifying(self._algorithm, key.key)) for key in keys)
         self._own = {self._header("JWT", each.key.kid): each for each in self._verifying}
 
-    def verify_access(self, token: str) -> AccessClaims:
-        """Return the claims of an access token.
+    def verify(self, token: str, *kinds: type[_Claims]) -> Verified[_Claims]:
+        """Return the claims of a token of one of ``kinds``, selected by its ``typ``, and when its key ends.
 
-        Raises ``TokenInvalid``, ``TokenExpired`` and the errors of ``require_restore_epoch``. Raises
-        ``RefreshRequired`` for a token issued later than now: the session store's clock was set.
+        Raises ``TokenInvalid``, ``TokenExpired``, and ``Unavailable`` while the restore epoch is not known. A
+        restore has ended the tokens of another epoch: ``RefreshRequired`` for an access token,
+        ``RefreshRejected`` (``ended``) for a refresh token, and ``TokenInvalid`` for a client token, which
+        has no session. Raises ``RefreshRequired`` also for an access or client token issued later than now:
+        the session store's clock was set.
         """
-        return self.verified_access(token).claims
-
-    def verified_access(self, token: str) -> Verified[AccessClaims]:
-        """Return the claims of an access token, and when its key ends; raises like ``verify_access``."""
-        return self._verify(token, AccessClaims)
-
-    def verified_bearer(self, token: str) -> Verified[AccessClaims | ClientClaims]:
-        """Return the claims of an access or client token, and when its key ends.
-
-        Raises like ``verify_access``.
-        """
-        return self._verify(token, AccessClaims, ClientClaims)
-
-    def require_restore_epoch(self, claims: Claims) -> None:
-        """Return if ``claims`` were issued in the present restore epoch of the database.
-
-        Else a restore has ended the session: ``RefreshRequired`` for an access token, ``RefreshRejected``
-        (``ended``) for a refresh token, and ``TokenInvalid`` for a client token, which has no session.
-        ``Unavailable`` while the restore epoch is not known.
-        """
-        if claims.tl == self._restore_epoch():
-            return
-        if isinstance(claims, ClientClaims):
-            raise TokenInvalid
-        raise RefreshRequired if isinstance(claims, AccessClaims) else RefreshRejected(reason="ended")
-
-    def _header(self, kind: str, kid: str) -> str:
-        """Return the first part of a token that the key ``kid`` signs; ``kind`` is its ``typ``."""
-        return encoded(msgspec.json.encode({"alg": self._accepted.algorithm, "kid": kid, "typ": kind}))
-
-    def _restore_epoch(self) -> str:
-        if (name := self.restore_epoch.name) is None:
-            raise Unavailable(sentence("database_unread"))
-        return name
-
-    def _verify(self, token: str, *kinds: type[_Claims]) -> Verified[_Claims]:
-        """Return the claims of a token of one of ``kinds``, selected by its ``typ``."""
         try:
-            parts = _parts(token)
-            key, verify = self._key_of(parts.header)
-            payload = strict_object(_signed_payload(parts, verify))
-            kind = next((candidate for candidate in kinds if payload.get("typ") == candidate.TYPE), kinds[0])
-            claims = msgspec.convert(payload, kind)
+            key, payload = signed_payload(token, self._key_of)
+            members = strict_object(payload)
+            kind = next((each for each in kinds if members.get("typ") == each.TYPE), kinds[0])
+            claims = msgspec.convert(members, kind)
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
             raise TokenInvalid from None
         self._check_claims(claims)
         return Verified(claims, key.until, claims.iat - self._accepted.leeway)
 
-    def _key_of(self, part: str) -> _Verifying:
-        """Return the key that the header names, by the first part of a token.
+    def _header(self, kind: str, kid: str) -> str:
+        """Return the first part of a token that the key ``kid`` signs; ``kind`` is its ``typ``."""
+        return encoded(msgspec.json.encode({"alg": self._accepted.algorithm, "kid": kid, "typ": kind}))
 
-        A header written by this service is recognised; any other is read and checked.
+    def _require_epoch(self) -> str:
+        """Return the restore epoch of the database; raises ``Unavailable`` while it is not known."""
+        if (name := self.restore_epoch.name) is None:
+            raise Unavailable(sentence("database_unread"))
+        return name
+
+    def _key_of(self, part: str) -> Verifying:
+        """Return the key that the header names, by the first part of a token; the first if it names none.
+
+        A header written by this service is recognised; any other is read and checked. Raises ValueError.
         """
         known = self._own.get(part)
         if known is not None and self.now() < known.key.until:
             return known
-        return self._named_key(strict_object(decoded(part)))
-
-    def _named_key(self, header: dict[str, object]) -> _Verifying:
-        """Return the key that the checked header names; the current one if it names none."""
-        if not header.keys() <= _HEADER_MEMBERS:
-            raise ValueError("the header has a member that is not allowed")
-        if header.get("alg") != self._accepted.algorithm or header.get("typ", "JWT") != "JWT":
-            raise ValueError("the header has another algorithm or type")
-        if "kid" not in header:
+        header = msgspec.convert(strict_json(decoded(part)), _Header)
+        if header.alg != self._accepted.algorithm:
+            raise ValueError("the header has another algorithm")
+        if header.kid is UNSET:
             return self._verifying[0]
-        kid = header["kid"]
-        if not isinstance(kid, str) or len(kid) > _LONGEST_KID:
-            raise ValueError("the key id in the header is not a short text")
         for each in self._verifying:
-            if each.key.kid == kid and self.now() < each.key.until:
+            if each.key.kid == header.kid and self.now() < each.key.until:
                 return each
         raise ValueError("the key in the header is not accepted")
 
@@ -178,7 +153,11 @@ class TokenVerifier:
             raise TokenInvalid
         if claims.exp <= now:
             raise TokenExpired
-        self.require_restore_epoch(claims)
+        if claims.tl != self.restore_epoch.name:
+            self._require_epoch()
+            if isinstance(claims, ClientClaims):
+                raise TokenInvalid
+            raise RefreshRequired if isinstance(claims, AccessClaims) else RefreshRejected(reason="ended")
         if claims.iat > soon and not isinstance(claims, RefreshClaims):
             raise RefreshRequired
 
@@ -191,30 +170,18 @@ def public_key(jwk: Mapping[str, Any]) -> VerifyingKey:
     return VerifyingKey(jwk["kid"], key, inf, jwk)
 
 
-class _Parts(NamedTuple):
-    """The parts of a token, each in the alphabet of base64url."""
+def signed_payload(token: str, key_of: Callable[[str], Verifying]) -> tuple[VerifyingKey, bytes]:
+    """Return the payload of a token, and the key that has signed it; ``key_of`` finds it by the first part.
 
-    header: str
-    payload: str
-    signature: str
-
-
-def _parts(token: str) -> _Parts:
-    """Return the parts of a token; ValueError for a text of another form."""
+    Raises ValueError or JoseError for another form, key or signature, and the errors of ``key_of``.
+    """
     if len(token) > MAX_LENGTH or (form := _FORM.fullmatch(token)) is None:
         raise ValueError("not three parts of base64url")
-    parts = _Parts(*form.groups())
-    if len(parts.header) > _LONGEST_HEADER:
-        raise ValueError("the header is too long")
-    return parts
-
-
-def _signed_payload(parts: _Parts, verify: Verify) -> bytes:
-    """Return the payload, if its key has signed it with its header; else raises ValueError or JoseError."""
-    payload, signature = decoded(parts.payload), decoded(parts.signature)
-    if not verify(f"{parts.header}.{parts.payload}".encode("ascii"), signature):
+    header, payload, signature = form.groups()
+    key, verify = key_of(header)
+    if not verify(f"{header}.{payload}".encode("ascii"), decoded(signature)):
         raise ValueError("the signature does not match the key")
-    return payload
+    return key, decoded(payload)
 
 
 def signing(algorithm: JWSAlgModel, key: Key) -> Sign:

@@ -95,7 +95,7 @@ class Tokens(TokenVerifier):
             amr=authentication.amr,
             auth_time=authentication.auth_time,
             initial=authentication.initial,
-            tl=self._restore_epoch(),
+            tl=self._require_epoch(),
         )
         return self._sign(claims), (expires - issued) // 1000
 
@@ -109,7 +109,7 @@ class Tokens(TokenVerifier):
             iss=self._settings.jwt_issuer,
             aud=self._settings.jwt_audience,
             rid=rid,
-            tl=self._restore_epoch(),
+            tl=self._require_epoch(),
         )
         return self._sign(claims)
 
@@ -142,17 +142,17 @@ class Tokens(TokenVerifier):
             aud=self._settings.jwt_audience,
             client_id=str(key_id),
             scope=scope,
-            tl=self._restore_epoch(),
+            tl=self._require_epoch(),
         )
         return self._sign(claims), int(expires - now)
 
     def verify_refresh(self, token: str) -> RefreshClaims:
         """Return the claims of a refresh token.
 
-        Raises ``TokenInvalid``, ``TokenExpired`` and the errors of ``require_restore_epoch``. Its time of
-        issue has no meaning: its ``rid`` works once, whatever the clock of the session store has done.
+        Raises the errors of ``verify``. Its time of issue has no meaning: its ``rid`` works once, whatever
+        the clock of the session store has done.
         """
-        return self._verify(token, RefreshClaims).claims
+        return self.verify(token, RefreshClaims).claims
 
     def public_keys(self) -> list[Mapping[str, Any]]:
         """Return the public keys that are accepted now, as JWKs (RFC 7517); none for a shared key."""

@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+from service.authn.claims import AccessClaims
+from service.authn.tokens import Tokens
 from service.settings import Auth
 
 MAKERS: dict[str, Callable[[], Any]] = {
@@ -107,3 +109,8 @@ def es256_raw(header: Any, payload: Any, private: Any) -> tuple[str, int, int]:
 def rs256(header: Any, payload: Any, private: Any) -> str:
     signed = f"{b64(as_json(header))}.{b64(as_json(payload))}"
     return f"{signed}.{b64(private.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
+
+
+def verify_access(tokens: Tokens, token: str) -> AccessClaims:
+    """Return the claims of an access token, or raise its refusal."""
+    return tokens.verify(token, AccessClaims).claims

@@ -19,13 +19,14 @@ from service.records import menus
 from service.records.database.transactions import Database
 from service.settings import Password
 from tests.authn.conftest import Container, second_factors
+from tests.authn.keys import verify_access
 from tests.authn.people import execute, log_in
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 
 async def test_a_login_gives_both_tokens_and_opens_the_session(parts: Container) -> None:
     pair = await log_in(parts)
-    access = parts.tokens.verify_access(pair.access_token)
+    access = verify_access(parts.tokens, pair.access_token)
     refresh = parts.tokens.verify_refresh(pair.refresh_token)
     session = (await parts.store.sessions(access.sub))["web"]
 

@@ -4,12 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
+from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.tokens import Tokens
 from service.authn.verified import VerifiedTokens
 from service.errors import RefreshRejected, RefreshRequired, TokenInvalid, Unavailable
 from service.kernel.permission_map import PermissionMap
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 from service.settings import Auth
+from tests.authn.keys import verify_access
 from tests.authn.test_tokens import issue_access, now, payload_of
 
 NO_MAP = PermissionMap({})
@@ -41,7 +43,7 @@ def test_tokens_name_the_timeline_of_their_database(tokens: Tokens) -> None:
 def test_tokens_of_the_first_timeline_name_none_and_are_those_of_versions_before(auth: Auth) -> None:
     token = issue_access(Tokens(auth))[0]
     assert "tl" not in payload_of(token)
-    assert Tokens(auth).verify_access(token)
+    assert verify_access(Tokens(auth), token)
 
 
 def test_a_remembered_access_token_is_refused_once_the_timeline_has_ended(
@@ -63,9 +65,9 @@ def test_tokens_of_an_ended_timeline_are_refused_without_any_cache(auth: Auth, b
         Tokens(auth, restore_epoch=CurrentRestoreEpoch("after")),
     )
     with pytest.raises(RefreshRequired):
-        new.verified_bearer(issue_access(old)[0])
+        new.verify(issue_access(old)[0], AccessClaims, ClientClaims)
     with pytest.raises(TokenInvalid):
-        new.verified_bearer(client_token(old))
+        new.verify(client_token(old), AccessClaims, ClientClaims)
     with pytest.raises(RefreshRejected) as refused:
         new.verify_refresh(refresh_token(old))
     assert refused.value.extra["reason"] == "ended"
@@ -79,4 +81,4 @@ def test_nothing_is_issued_before_the_timeline_is_known(auth: Auth, issue: Calla
 
 def test_nothing_is_accepted_before_the_timeline_is_known(auth: Auth) -> None:
     with pytest.raises(Unavailable):
-        Tokens(auth, restore_epoch=CurrentRestoreEpoch()).verify_access(issue_access(Tokens(auth))[0])
+        verify_access(Tokens(auth, restore_epoch=CurrentRestoreEpoch()), issue_access(Tokens(auth))[0])

@@ -18,6 +18,7 @@ from service.keyspace import SessionFacts, SessionStore
 from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis
 from tests.authn.conftest import SECRET
+from tests.authn.keys import verify_access
 from tests.support.shifted import Clocks
 
 MAP = PermissionMap({"*": 0})
@@ -149,7 +150,7 @@ class Ann:
 
     def claims_of(self, issued: Issued) -> AccessClaims:
         """Return what a token says, if it is good."""
-        return self.tokens.verify_access(issued.token)
+        return verify_access(self.tokens, issued.token)
 
 
 @pytest.fixture

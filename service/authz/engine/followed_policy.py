@@ -1,7 +1,9 @@
 """The policy of a follower: the enforcer is asked once about equivalent objects and callers."""
 
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
 
+from service.authz.engine.enforcer import IndexedEnforcer
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.kernel.assurance import Satisfied
@@ -10,8 +12,8 @@ from service.kernel.codes import HeldCodes
 _MOST: Final = 100_000  # answers; a service has many resources and users, and few sets of codes
 
 
-class FollowedPolicy(Policy):
-    """Caches a decision for all objects with the same codes and all callers with the same relevant codes.
+class _AlikeEnforcer(IndexedEnforcer):
+    """Caches an answer for all objects with the same codes and all callers with the same relevant codes.
 
     The lint ensures that layer and object are exact keys of the matcher, so only the codes of its lines
     matter of an object. A held code without a wildcard grants itself alone. So only the codes of the lines,
@@ -19,25 +21,33 @@ class FollowedPolicy(Policy):
     as well. A test compares the answers.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, model_text: str, rules: Iterable[Rule]) -> None:
         self._alike: dict[tuple[object, ...], tuple[bool, str | None]] = {}
-        super().__init__(*arguments, **options)
+        super().__init__(model_text, rules)
 
-    def _enforced(
-        self, layer: str, object_: str, held: HeldCodes | Satisfied | None
-    ) -> tuple[bool, Rule | None]:
-        codes = self.rules.codes(layer, object_)
-        matters = held.codes if isinstance(held, Satisfied) else None if held is None else _of(held, codes)
+    def enforce_ex(self, *request: Any) -> tuple[bool, Rule | None]:
+        """Decide as ``IndexedEnforcer`` does."""
+        layer, object_, caller = request
+        codes = self._all.codes(layer, object_)
+        matters = caller.codes if isinstance(caller, Satisfied) else caller
+        if isinstance(caller, HeldCodes):
+            matters = _of(caller, codes)
         key = layer, codes, matters
         known = self._alike.get(key)
         if known is None:
-            caller = held if held is None or isinstance(held, Satisfied) else HeldCodes(matters or ())
-            allowed, line = super()._enforced(layer, object_, caller)
+            alike = HeldCodes(matters) if isinstance(caller, HeldCodes) else caller
+            allowed, line = super().enforce_ex(layer, object_, alike)
             if len(self._alike) >= _MOST:
                 self._alike.clear()
             known = self._alike[key] = allowed, None if line is None else line[2]
         allowed, code = known
         return allowed, None if code is None else Rule(layer, object_, code)
+
+
+class FollowedPolicy(Policy):
+    """A policy with such an enforcer."""
+
+    _ENFORCER: ClassVar[type[IndexedEnforcer]] = _AlikeEnforcer
 
 
 def _of(held: HeldCodes, codes: tuple[str, ...]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from service.authz.engine.ends import endings, in_force
 from service.authz.engine.enforcer import IndexedEnforcer
@@ -120,6 +120,8 @@ class Policy:
     decodes tokens. ``absent`` are the endpoints of features that are off on this node. Thread-safe.
     """
 
+    _ENFORCER: ClassVar[type[IndexedEnforcer]] = IndexedEnforcer
+
     def __init__(
         self,
         model_text: str,
@@ -154,7 +156,7 @@ class Policy:
         self.digest = digest
         self.own_digest = own_digest
         self.permission_map = PermissionMap(bits)
-        self._enforcer = IndexedEnforcer(model_text, self.rules)
+        self._enforcer = self._ENFORCER(model_text, self.rules)
         self._resources = self._index(like)
         self.resource_at = self._resources.find
         """Returns the most specific resource for a method and a canonical path; None if none fits."""
@@ -179,7 +181,7 @@ class Policy:
         made = copy(self)
         made.passed = passed
         made.rules = in_force(self._written, self.ending, self.ends[:passed])
-        made._enforcer = IndexedEnforcer(self.model_text, made.rules)  # noqa: SLF001 - of this class
+        made._enforcer = self._ENFORCER(self.model_text, made.rules)  # noqa: SLF001 - of this class
         made._remembered, made._assured = {}, {}  # noqa: SLF001 - as above
         made._admissions = {}  # noqa: SLF001 - as above
         return made
@@ -377,7 +379,7 @@ class Policy:
             return remembered
         if held is not None and isinstance(held, Satisfied) is not (layer == ASSURANCE):
             raise TypeError(f"{held} can't be evaluated in the layer {layer}")
-        allowed, line = self._enforced(layer, object_, held)
+        allowed, line = self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
         decision = Decision(
             allowed=allowed,
             layer=layer,
@@ -394,11 +396,6 @@ class Policy:
         if MAX_REMEMBERED:
             self._remembered[key] = decision
         return decision
-
-    def _enforced(
-        self, layer: str, object_: str, held: HeldCodes | Satisfied | None
-    ) -> tuple[bool, Rule | None]:
-        return self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
 
 
 DECISION_ID = "portcullis.decision.id"

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from service.authn.claims import AccessClaims, ClientClaims
-from service.authn.token_callers import caller_of, codes_of
+from service.authn.claims import AccessClaims, BearerClaims, ClientClaims
+from service.authn.token_callers import TokenCallers
 from service.authn.token_verifying import Verified
 from service.authz.engine.policy import Policy
 from service.errors import Refusal
@@ -35,7 +35,6 @@ from service.features.follower.state import FollowedState
 from service.kernel.assurance import AGES
 from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
-from service.kernel.permission_map import PermissionMap
 from service.kernel.text import name_key
 from service.laboratory.analysis.answers import Answer, Answers, Question, is_short
 
@@ -66,9 +65,8 @@ class Evaluated(NamedTuple):
 
 
 class _Token(NamedTuple):
-    verified: Verified[AccessClaims | ClientClaims]
+    verified: Verified[BearerClaims]
     caller: Caller | None
-    permission_map: PermissionMap | None
 
 
 class DecisionPoint:
@@ -99,7 +97,8 @@ class DecisionPoint:
         self._offset = float("inf")  # of the hub's time when the cache was last emptied
         self._answers = Answers(self.time.now)
         self._tokens: dict[str, _Token] = {}
-        self._held: dict[object, HeldCodes] = {}
+        self._callers = TokenCallers(_MOST_TOKENS)
+        self._held: dict[tuple[str, ...], HeldCodes] = {}
         self._known: dict[str, dict[tuple[str, str], tuple[bool, float]]] = {}
         self._size = 0
         self.asking: Caller | None = None
@@ -375,20 +374,13 @@ class DecisionPoint:
         if verifier is None or policy is None or not token.isascii():
             return None
         try:
-            verified = verifier.verified_bearer(token)
-            claims, bits = verified.claims, policy.permission_map
-            caller = None
-            if isinstance(claims, AccessClaims):
-                permissions = claims.permissions if claims.pb is UNSET else claims.pb
-                held = self._held.get(permissions)
-                if held is None:
-                    held = self._held[permissions] = HeldCodes(codes_of(claims, bits))
-                caller = caller_of(claims, held)
+            verified: Verified[BearerClaims] = verifier.verify(token, AccessClaims, ClientClaims)
+            caller = self._callers.of(verified.claims, policy.permission_map)
         except Refusal:
             return None
         if len(self._tokens) >= _MOST_TOKENS:
             self._tokens.clear()
-        known = self._tokens[token] = _Token(verified, caller, bits)
+        known = self._tokens[token] = _Token(verified, caller)
         return known
 
     def has(self, least: AtLeast) -> bool:

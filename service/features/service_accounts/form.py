@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from service.authn.key_callers import PREFIX
+from service.authn.key_callers import API_KEY_PREFIX
 
 HINT: Final = 4
 """The number of characters of the secret that are stored and shown to recognize a key."""
@@ -43,7 +43,7 @@ class ApiKey(NamedTuple):
 
     def __str__(self) -> str:
         """Return the complete key, only for its owner."""
-        body = f"{PREFIX}{self.key_id}_{self.secret}"
+        body = f"{API_KEY_PREFIX}{self.key_id}_{self.secret}"
         return f"{body}_{_checksum(body)}"
 
 
@@ -64,7 +64,7 @@ def parsed(text: str) -> ApiKey | None:
 
 def shown_prefix(key_id: int, hint: str) -> str:
     """Return the displayable beginning of a key; ``hint`` is the beginning of its secret."""
-    return f"{PREFIX}{key_id}_{hint}"
+    return f"{API_KEY_PREFIX}{key_id}_{hint}"
 
 
 def _checksum(body: str) -> str:

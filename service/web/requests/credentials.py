@@ -45,7 +45,7 @@ class HeaderToken:
         Raises Unauthenticated without a token or with another scheme (RFC 6750 §3.1), TokenInvalid for an
         empty one, BadRequest for two. The scheme is case-insensitive (RFC 9110 §11.1).
         """
-        value = request.raw_header(self._name)
+        value = request.sent_headers.get(self._name)
         if value is None:
             raise Unauthenticated
         # The fast path of nearly every request.

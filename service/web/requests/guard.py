@@ -2,14 +2,14 @@
 
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from service import errors
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
-from service.authn.verified import Authenticated, VerifiedToken
+from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
 from service.authz.engine.refused import Refused
 from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
@@ -72,20 +72,27 @@ class AuthorizationGuard:
             raise errors.Unavailable(sentence("no_policy"))
         now = self.now()  # token and demands are judged at one instant
         if not operation.public:
-            known = None
-            if not operation.subrequest and (sent := self.token.sent(context.request)) is not None:
-                known = self.authenticator.remembered(sent, policy.permission_map, now)
-            if known is None or known.accepted is None or known.keys is None:
-                identified = await self._identified(context, operation, policy, known)
+            sent = None if operation.subrequest else self.token.sent(context.request)
+            known = None if sent is None else self.authenticator.remembered(sent, policy.permission_map, now)
+            if known is None:
+                identified = await self._identified(context, operation, policy)
             else:
-                answer = await self.authenticator.ask(known.keys, context.span)
-                identified = await self.authenticator.judged(known, answer)
-            announced = self._take(context, operation, identified)
-            least = 0
+                identified = await self.authenticator.accepted(known, context.span)
+            context.caller = identified.caller
+            if operation.method != "GET":
+                self.token.check_csrf(context.request, identified.caller)
+            newer, announced = policy, identified.announced
+            if announced is None or announced > policy.revision:
+                newer = await self.revisions.announced(announced)
             if _MIN_REVISION in context.request.sent_headers:
                 least = _least_revision(context, operation)
-            if announced is None or announced > policy.revision or least > policy.revision:
-                policy = await self._by_newer(context, operation, policy, announced, least)
+                newer = newer if least <= newer.revision else await self.revisions.at_least(least)
+            if newer is not policy:
+                policy = context.policy = newer
+                identified = await self._identified(context, operation, policy)
+                context.caller = identified.caller
+            if context.has_body:
+                context.all_rights = identified.all_rights
         self._decide(context, operation, policy, now)
 
     async def recheck_admission(self, context: RequestContext, operation: Operation) -> None:
@@ -99,7 +106,7 @@ class AuthorizationGuard:
         if caller is None or operation.public:
             return
         if caller.key_id is not None:
-            caller = (await self._identified(context, operation, policy, None)).caller
+            caller = (await self._identified(context, operation, policy)).caller
         else:
             if not await self.authenticator.has_session(caller):
                 raise errors.RefreshRequired
@@ -129,7 +136,9 @@ class AuthorizationGuard:
             return None, policy
         # A wrong API key would count against the proxy, and not against its client.
         identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
-        newer = await self._announced(policy, identified.announced)
+        newer, announced = policy, identified.announced
+        if announced is None or announced > policy.revision:
+            newer = await self.revisions.announced(announced)
         if newer is not policy:
             policy = context.policy = newer
             identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
@@ -160,40 +169,12 @@ class AuthorizationGuard:
         if not demanded.allowed:
             raise errors.too_weak(demanded)
 
-    def _take(self, context: RequestContext, operation: Operation, identified: Authenticated) -> int | None:
-        """Set the caller; return the newest policy revision that was announced."""
-        context.caller = identified.caller
-        if context.has_body:
-            context.all_rights = identified.all_rights
-        if operation.method != "GET":
-            self.token.check_csrf(context.request, identified.caller)
-        return identified.announced
-
-    def _identified(
-        self, context: RequestContext, operation: Operation, policy: Policy, known: VerifiedToken | None
-    ) -> Awaitable[Authenticated]:
-        """Return the authenticated caller, if that takes more than one read of the session store."""
-        if operation.subrequest:
-            return self._proxy(context, policy)
-        if known is not None:
-            return self.authenticator.accepted(known)
-        return self._unknown_sender(context, operation, policy)
-
-    async def _by_newer(
-        self, context: RequestContext, operation: Operation, policy: Policy, announced: int | None, least: int
-    ) -> Policy:
-        """Return the policy that was announced or is asked for, with the caller authenticated by it."""
-        newer = await self._announced(policy, announced)
-        if least > newer.revision:
-            newer = await self.revisions.at_least(least)
-        if newer is not policy:
-            context.policy = newer
-            self._take(context, operation, await self._identified(context, operation, newer, None))
-        return newer
-
-    async def _unknown_sender(
+    async def _identified(
         self, context: RequestContext, operation: Operation, policy: Policy
     ) -> Authenticated:
+        """Return the caller by the credentials of the request, which are read anew."""
+        if operation.subrequest:
+            return await self._proxy(context, policy)
         try:
             token = self.token.of(context.request)
         except errors.Unauthenticated:
@@ -216,11 +197,6 @@ class AuthorizationGuard:
             # The refusal is replaced: the user would take it for a rejection of the user's own token.
             raise errors.ProxyRefused(sentence("proxy_key_refused", refusal=refusal.code)) from refusal
         return identified
-
-    async def _announced(self, policy: Policy, announced: int | None) -> Policy:
-        if announced is None or announced > policy.revision:
-            return await self.revisions.announced(announced)
-        return policy
 
 
 def _least_revision(context: RequestContext, operation: Operation) -> int:

@@ -1,13 +1,14 @@
 """Signed assertions: verified with the public keys alone, good for one service, and for nothing else."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 from joserfc import jwk, jwt
 
 from service.errors import TokenInvalid
-from tests.authn.keys import settings_for
+from tests.authn.keys import settings_for, verify_access
 from tests.features.decisions.decision_point import DecisionPoint
 from tests.features.decisions.test_forward import BEARER, KINDS
 
@@ -62,7 +63,7 @@ async def test_a_refusal_carries_no_assertion(point: DecisionPoint) -> None:
 async def test_an_assertion_is_no_token_of_any_kind(point: DecisionPoint) -> None:
     answer = await point.ask("caddy", "GET /orders/7", BEARER + "alice")
     text = answer.header("x-portcullis-assertion") or ""
-    for verify in point.tokens.verify_access, point.tokens.verify_refresh:
+    for verify in partial(verify_access, point.tokens), point.tokens.verify_refresh:
         with pytest.raises(TokenInvalid):
             verify(text)
 
