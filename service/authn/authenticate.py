@@ -49,6 +49,7 @@ class Authenticator:
         token: str,
         permission_map: PermissionMap,
         *,
+        span: Span | None = None,
         counted: bool = True,
         asks_store: bool | None = None,
     ) -> Authenticated:
@@ -58,18 +59,18 @@ class Authenticator:
         ``AccountBanned``, ``RefreshRequired`` (the user was marked after the token was issued, or the device
         session was ended or replaced) and ``Unavailable``. With ``per_request_deny_check`` off, only the
         first two: a token then works until it expires. API keys are always checked. ``asks_store`` replaces
-        that setting. With ``counted`` off, a wrong key does not count against the client of the request,
-        which asks about the key of another client.
+        that setting. ``span`` is that of the request. With ``counted`` off, a wrong key does not count
+        against the client of the request, which asks about the key of another client.
         """
         if token.startswith(API_KEY_PREFIX):
             return _by_key(await self._api_keys.of_key(token, counted=counted))
         try:
-            verified = self._verified.lookup(token, permission_map)
+            known = self._verified.lookup(token, permission_map)
         except RefreshRequired:
             # It may be issued later than it is by the store's last answer, since the store's clock was set.
             await self._store.clock()
-            verified = self._verified.lookup(token, permission_map)
-        return await self.accepted(verified, current_span(), asks_store=asks_store)
+            known = self._verified.lookup(token, permission_map)
+        return await self.accepted(known, span, asks_store=asks_store)
 
     async def authenticate_client(self, client_id: str, secret: str) -> Authenticated:
         """Return the caller of the API key ``secret``, whose number or account is ``client_id``.
@@ -86,7 +87,9 @@ class Authenticator:
 
         For questions about the tokens of others: wrong API keys are not counted.
         """
-        return await self.authenticate(token, permission_map, asks_store=True, counted=False)
+        return await self.authenticate(
+            token, permission_map, span=current_span(), asks_store=True, counted=False
+        )
 
     async def has_session(self, caller: Caller) -> bool:
         """Return True if a person has a session on the token's device, or if sessions are not checked."""
@@ -95,24 +98,24 @@ class Authenticator:
         return (await self._store.check(caller.login_id, caller.device)).value is not None
 
     async def accepted(
-        self, verified: VerifiedToken, span: Span | None, *, asks_store: bool | None = None
+        self, known: VerifiedToken, span: Span | None, *, asks_store: bool | None = None
     ) -> Authenticated:
         """Return the caller of a verified token, unless it was revoked; raises as ``authenticate``.
 
         ``span`` is that of the request. The same answer of the session store as at the last acceptance leads
         to the same caller.
         """
-        claims, caller = verified.claims, verified.caller
+        claims, caller = known.verified.claims, known.caller
         if caller is None:
             assert isinstance(claims, ClientClaims)  # noqa: S101 - an access token has a caller
             return _by_key(await self._api_keys.of_token(claims), claims.exp)
         if not (self._asks_store if asks_store is None else asks_store):
             return Authenticated(caller, 0, claims.exp)
-        if (keys := verified.keys) is None:
-            keys = verified.keys = self._store.session_keys(caller.login_id, caller.device)
+        if (keys := known.keys) is None:
+            keys = known.keys = self._store.session_keys(caller.login_id, caller.device)
         answer = await self._ask(keys, span)
-        if verified.accepted is not None and answer == verified.answer:
-            return verified.accepted
+        if known.accepted is not None and answer == known.answer:
+            return known.accepted
         assert isinstance(claims, AccessClaims)  # noqa: S101 - as above
         marker, session, revision, all_rights = answer
         if marker == BANNED:
@@ -123,9 +126,9 @@ class Authenticator:
             raise RefreshRequired
         if claims.auth_time is UNSET:
             caller = replace(caller, authentication=Authentication(auth_time=opened.login_time))
-        verified.answer = answer
-        verified.accepted = Authenticated(caller, revision, claims.exp, all_rights)
-        return verified.accepted
+        known.answer = answer
+        known.accepted = Authenticated(caller, revision, claims.exp, all_rights)
+        return known.accepted
 
 
 def _by_key(key_caller: KeyCaller, expires: float | None = None) -> Authenticated:

@@ -3,7 +3,7 @@
 ``tl`` is the restore epoch of the database in which the token was issued (``service.kernel.restore_epoch``).
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -20,7 +20,7 @@ Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
 Method = Annotated[str, Meta(pattern=r"^[a-z0-9]{1,16}\Z")]
 
 
-class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="typ", tag="access"):
     """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present.
 
     ``sid`` is the name of the device session, empty for one that has none. ``acr``, ``amr`` and ``auth_time``
@@ -28,10 +28,7 @@ class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``initial`` is true where the password must be changed first.
     """
 
-    TYPE: ClassVar[str] = "access"
-
     sub: Subject
-    typ: Literal["access"]
     iat: Moment
     exp: Moment
     iss: str
@@ -57,13 +54,10 @@ class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise ValueError("acr, amr and auth_time must be sent together")
 
 
-class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="typ", tag="refresh"):
     """The claims of a refresh token."""
 
-    TYPE: ClassVar[str] = "refresh"
-
     sub: Subject
-    typ: Literal["refresh"]
     iat: Moment
     exp: Moment
     iss: str
@@ -73,16 +67,13 @@ class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tl: str = FIRST
 
 
-class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="typ", tag="client"):
     """The claims of an access token that was issued for an API key; ``client_id`` is the key's id.
 
     ``scope`` are permission codes, separated by spaces (RFC 6749 §3.3): the token grants no others.
     """
 
-    TYPE: ClassVar[str] = "client"
-
     sub: Subject
-    typ: Literal["client"]
     iat: Moment
     exp: Moment
     iss: str
@@ -95,3 +86,6 @@ class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 BearerClaims = AccessClaims | ClientClaims
 """The claims of tokens that requests are sent with."""
+
+Claims = AccessClaims | RefreshClaims | ClientClaims
+"""The claims of all tokens, selected by their ``typ``."""

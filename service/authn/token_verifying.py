@@ -20,18 +20,17 @@ from joserfc.jwk import JWKRegistry, Key, OctKey
 from joserfc.jws import JWSRegistry
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
+from service.authn.claims import AccessClaims, Claims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey
 from service.errors import RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.base64url import decoded, encoded
 from service.kernel.core_sentences import sentence
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
-from service.kernel.strict_json import strict_json, strict_object
+from service.kernel.strict_json import strict_json
 
 MAX_LENGTH = 8192
 # Header (ours have about 110 characters), payload and signature.
 _FORM = re.compile(r"([A-Za-z0-9_-]{1,512})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
-Claims = AccessClaims | RefreshClaims | ClientClaims
 _Claims = TypeVar("_Claims", bound=Claims)
 
 Sign = Callable[[bytes], bytes]
@@ -42,11 +41,14 @@ Verify = Callable[[bytes, bytes], bool]
 
 
 class Verified(NamedTuple, Generic[_Claims]):
-    """Claims that were verified, in seconds since the epoch: by a key that ends, and taken from then on."""
+    """Claims that were verified; they are valid from ``begins`` to ``ends``, in seconds since the epoch.
+
+    ``ends`` is the expiry of the token or of its key.
+    """
 
     claims: _Claims
-    key_ends: float
     begins: float
+    ends: float
 
 
 class _Header(Struct, forbid_unknown_fields=True):
@@ -98,7 +100,7 @@ class TokenVerifier:
         self._own = {self._header("JWT", each.key.kid): each for each in self._verifying}
 
     def verify(self, token: str, *kinds: type[_Claims]) -> Verified[_Claims]:
-        """Return the claims of a token of one of ``kinds``, selected by its ``typ``, and when its key ends.
+        """Return the claims of a token of one of ``kinds``, and when they are valid.
 
         Raises ``TokenInvalid``, ``TokenExpired``, and ``Unavailable`` while the restore epoch is not known. A
         restore has ended the tokens of another epoch: ``RefreshRequired`` for an access token,
@@ -108,13 +110,14 @@ class TokenVerifier:
         """
         try:
             key, payload = signed_payload(token, self._key_of)
-            members = strict_object(payload)
-            kind = next((each for each in kinds if members.get("typ") == each.TYPE), kinds[0])
-            claims = msgspec.convert(members, kind)
+            # Of the union of all kinds: a kind alone would accept claims without a ``typ``.
+            claims = msgspec.convert(strict_json(payload), Claims)
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
             raise TokenInvalid from None
+        if not isinstance(claims, kinds):
+            raise TokenInvalid
         self._check_claims(claims)
-        return Verified(claims, key.until, claims.iat - self._accepted.leeway)
+        return Verified(claims, claims.iat - self._accepted.leeway, min(claims.exp, key.until))
 
     def _header(self, kind: str, kid: str) -> str:
         """Return the first part of a token that the key ``kid`` signs; ``kind`` is its ``typ``."""

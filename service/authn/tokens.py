@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
+from service.authn.claims import AccessClaims, Claims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import signing_keys
 from service.authn.token_lifetime import ends_with_rights
-from service.authn.token_verifying import MAX_LENGTH, Accepted, Claims, TokenVerifier, signing
+from service.authn.token_verifying import MAX_LENGTH, Accepted, TokenVerifier, signing
 from service.errors import Conflict
 from service.kernel.assurance import Authentication
 from service.kernel.base64url import encoded
@@ -79,7 +79,6 @@ class Tokens(TokenVerifier):
         codes = tuple(sorted(permissions))
         claims = AccessClaims(
             sub=login_id,
-            typ="access",
             iat=issued / 1000,
             exp=expires / 1000,
             iss=self._settings.jwt_issuer,
@@ -103,7 +102,6 @@ class Tokens(TokenVerifier):
         """Return a refresh token with the id ``rid``; times in milliseconds since the epoch."""
         claims = RefreshClaims(
             sub=login_id,
-            typ="refresh",
             iat=issued / 1000,
             exp=ends / 1000,
             iss=self._settings.jwt_issuer,
@@ -135,7 +133,6 @@ class Tokens(TokenVerifier):
             expires = ends_with_rights(changes_at, now, expires)
         claims = ClientClaims(
             sub=login_id,
-            typ="client",
             iat=round(now, 3),
             exp=expires,
             iss=self._settings.jwt_issuer,

@@ -6,6 +6,7 @@ beginning and expiry of a token are checked each time by the clock of ``Tokens``
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -23,42 +24,6 @@ MOST_TOKENS: Final = cache_size("tokens", 4096)
 """Maximum number of verified tokens that a worker remembers; the oldest goes first."""
 
 
-class VerifiedToken:
-    """The claims of a token, and its caller; None for a client token, whose rights are not in it.
-
-    It is valid from ``begins`` to ``ends``, the expiry of the token or of its key. ``keys`` are the session
-    store's keys by which it is checked, after the first check. ``answer`` is the store's answer when the
-    token was last accepted, and ``accepted`` the result: the same answer has the same result.
-    """
-
-    __slots__ = (
-        "accepted",
-        "answer",
-        "begins",
-        "caller",
-        "claims",
-        "ends",
-        "keys",
-        "permission_map",
-        "verified",
-    )
-
-    def __init__(
-        self,
-        verified: Verified[BearerClaims],
-        caller: Caller | None,
-        permission_map: PermissionMap,
-    ) -> None:
-        self.verified = verified
-        self.claims, key_ends, self.begins = verified
-        self.ends = min(self.claims.exp, key_ends)
-        self.caller = caller
-        self.permission_map = permission_map
-        self.keys: KeyPair | None = None
-        self.answer: Answer | None = None
-        self.accepted: Authenticated | None = None
-
-
 class Authenticated(NamedTuple):
     """The caller, and the newest policy revision announced at the time of the check.
 
@@ -72,6 +37,23 @@ class Authenticated(NamedTuple):
     announced: int | None
     expires: float | None = None
     all_rights: bytes | None = None
+
+
+@dataclass(slots=True, eq=False)
+class VerifiedToken:
+    """A verified token, and its caller; None for a client token, whose rights are not in it.
+
+    ``keys`` are the session store's keys by which it is checked, after the first check. ``answer`` is the
+    store's answer when the token was last accepted, and ``accepted`` the result: the same answer has the same
+    result.
+    """
+
+    verified: Verified[BearerClaims]
+    caller: Caller | None
+    permission_map: PermissionMap
+    keys: KeyPair | None = None
+    answer: Answer | None = None
+    accepted: Authenticated | None = None
 
 
 class VerifiedTokens:
@@ -111,7 +93,7 @@ class VerifiedTokens:
         entry = VerifiedToken(verified, self._callers.of(claims, permission_map), permission_map)
         while self._entries:
             oldest = next(iter(self._entries))
-            if len(self._entries) < self._most and self._entries[oldest].claims.exp > now:
+            if len(self._entries) < self._most and self._entries[oldest].verified.ends > now:
                 break
             del self._entries[oldest]
         if self._most:
@@ -133,11 +115,12 @@ class VerifiedTokens:
         entry = self._entries.get(digest)
         if entry is None:
             return None
-        if not entry.begins <= now < entry.ends or entry.claims.tl != self._tokens.restore_epoch.name:
+        claims, begins, ends = entry.verified
+        if not begins <= now < ends or claims.tl != self._tokens.restore_epoch.name:
             del self._entries[digest]
             return None
         if entry.permission_map is not permission_map:
             # A new entry: requests that wait for the session store go on with the caller of their policy.
-            caller = self._callers.of(entry.claims, permission_map)
+            caller = self._callers.of(claims, permission_map)
             entry = self._entries[digest] = VerifiedToken(entry.verified, caller, permission_map)
         return entry

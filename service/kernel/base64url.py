@@ -13,7 +13,8 @@ def encoded(content: bytes) -> str:
 
 def decoded(text: str) -> bytes:
     """Return the content of ``text``; ValueError unless it is the canonical text of that content."""
-    content = a2b_base64(text.encode("ascii").translate(_STANDARD) + b"=" * (-len(text) % 4))
-    if encoded(content) != text:
+    sent = text.encode("ascii")
+    content = a2b_base64(sent.translate(_STANDARD) + b"=" * (-len(sent) % 4))
+    if b2a_base64(content, newline=False).translate(_URL_SAFE).rstrip(b"=") != sent:
         raise ValueError("not canonical base64url")
     return content

@@ -20,6 +20,7 @@ from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.metrics import Sample
+from service.kernel.origin import Span
 from service.kernel.permission_map import PermissionMap
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import public
@@ -65,7 +66,7 @@ class Table(Authenticator):
         """Remember nothing."""
 
     async def authenticate(
-        self, token: str, permission_map: PermissionMap, **_more: bool | None
+        self, token: str, permission_map: PermissionMap, **_more: Span | bool | None
     ) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if token == "down":

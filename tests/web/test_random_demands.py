@@ -12,6 +12,7 @@ from service.errors import too_weak
 from service.kernel.assurance import Authentication
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, words_asked
+from service.kernel.origin import Span
 from service.kernel.permission_map import PermissionMap
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
@@ -91,7 +92,7 @@ class Door(Authenticator):
         """Remember nothing."""
 
     async def authenticate(
-        self, token: str, permission_map: PermissionMap, **_more: bool | None
+        self, token: str, permission_map: PermissionMap, **_more: Span | bool | None
     ) -> Authenticated:
         assert token
         assert permission_map is not None

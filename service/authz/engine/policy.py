@@ -27,7 +27,6 @@ from service.authz.engine.rules import (
     UNKNOWN,
     UNREGISTERED,
     Rule,
-    assured,
 )
 from service.errors import Decided
 from service.kernel.assurance import Satisfied
@@ -359,9 +358,9 @@ class Policy:
         key = (resource, endpoint, satisfied)
         decision = self._assured.get(key)
         if decision is None:
-            decision = self.judge(ASSURANCE, assured(RESOURCE, resource), satisfied)
+            decision = self.judge(ASSURANCE, f"{RESOURCE} {resource}", satisfied)
             if decision.allowed and endpoint is not None:
-                decision = self.judge(ASSURANCE, assured(ENDPOINT, endpoint), satisfied)
+                decision = self.judge(ASSURANCE, f"{ENDPOINT} {endpoint}", satisfied)
             if len(self._assured) >= MAX_REMEMBERED:
                 self._assured.clear()
             if MAX_REMEMBERED:

@@ -32,12 +32,9 @@ class HeaderToken:
 
     def __init__(self, name: str, prefix: str) -> None:
         """``name`` is the header's name; ``prefix`` precedes the token, with its space; "" for none."""
-        self._name = name.lower().encode("ascii")
+        self.header = self._name = name.lower().encode("ascii")
+        """The header that has the token, if it was verified before."""
         self._prefix = prefix.encode("ascii")
-
-    def sent(self, request: Request) -> bytes | None:
-        """Return the header as it was sent, to look up its token; None if the token may be elsewhere."""
-        return request.sent_headers.get(self._name)
 
     def of(self, request: Request) -> str:
         """Return the token of ``request``.
@@ -80,12 +77,8 @@ class CookieToken(HeaderToken):
     def __init__(self, name: str, prefix: str, cookies: Cookies) -> None:
         """``name`` and ``prefix`` are those of the header; ``cookies`` are read first."""
         super().__init__(name, prefix)
+        self.header = b""  # of no request: a cookie may have a token too, which ``of`` looks for
         self._cookies = cookies
-
-    def sent(self, request: Request) -> bytes | None:
-        """Return the header as it was sent; None for a request with cookies, where ``of`` has to look."""
-        headers = request.sent_headers
-        return None if b"cookie" in headers else headers.get(self._name)
 
     def of(self, request: Request) -> str:
         """Return the token of ``request``; raises BadRequest if both cookie and header have one."""

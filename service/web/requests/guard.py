@@ -72,7 +72,7 @@ class AuthorizationGuard:
             raise errors.Unavailable(sentence("no_policy"))
         now = self.now()  # token and demands are judged at one instant
         if not operation.public:
-            sent = None if operation.subrequest else self.token.sent(context.request)
+            sent = None if operation.subrequest else context.request.sent_headers.get(self.token.header)
             known = None if sent is None else self.authenticator.remembered(sent, policy.permission_map, now)
             if known is None:
                 identified = await self._identified(context, operation, policy)
@@ -135,13 +135,17 @@ class AuthorizationGuard:
         except errors.Unauthenticated:
             return None, policy
         # A wrong API key would count against the proxy, and not against its client.
-        identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
+        identified = await self.authenticator.authenticate(
+            token, policy.permission_map, span=context.span, counted=False
+        )
         newer, announced = policy, identified.announced
         if announced is None or announced > policy.revision:
             newer = await self.revisions.announced(announced)
         if newer is not policy:
             policy = context.policy = newer
-            identified = await self.authenticator.authenticate(token, policy.permission_map, counted=False)
+            identified = await self.authenticator.authenticate(
+                token, policy.permission_map, span=context.span, counted=False
+            )
         if original.method not in SAFE:
             self.token.check_csrf(context.request, identified.caller, original.host)
         return identified, policy
@@ -181,7 +185,7 @@ class AuthorizationGuard:
             if not operation.metadata.by_client:
                 raise
         else:
-            return await self.authenticator.authenticate(token, policy.permission_map)
+            return await self.authenticator.authenticate(token, policy.permission_map, span=context.span)
         client_id, secret = basic_client(context.request)
         try:
             return await self.authenticator.authenticate_client(client_id, secret)
@@ -192,7 +196,7 @@ class AuthorizationGuard:
     async def _proxy(self, context: RequestContext, policy: Policy) -> Authenticated:
         try:
             key = _PROXY.of(context.request)
-            identified = await self.authenticator.authenticate(key, policy.permission_map)
+            identified = await self.authenticator.authenticate(key, policy.permission_map, span=context.span)
         except _NOT_AUTHENTICATED as refusal:
             # The refusal is replaced: the user would take it for a rejection of the user's own token.
             raise errors.ProxyRefused(sentence("proxy_key_refused", refusal=refusal.code)) from refusal

@@ -25,6 +25,7 @@ from service.features.decisions.notes import note_events
 from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, Kind
+from service.kernel.origin import Span
 from service.kernel.permission_map import PermissionMap
 from service.laboratory.analysis.answers import Answers
 from service.settings import Auth
@@ -98,7 +99,7 @@ class Credentials(Authenticator):
         """Remember nothing."""
 
     async def authenticate(
-        self, token: str, permission_map: PermissionMap, **_more: bool | None
+        self, token: str, permission_map: PermissionMap, **_more: Span | bool | None
     ) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if self.is_down:

@@ -20,6 +20,7 @@ from service.features.export.decision_events import DecisionEvents
 from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.origin import Span
 from service.kernel.permission_map import PermissionMap
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, needs, public, writes
@@ -126,7 +127,7 @@ class Known(Authenticator):
         """Remember nothing."""
 
     async def authenticate(
-        self, token: str, permission_map: PermissionMap, **_more: bool | None
+        self, token: str, permission_map: PermissionMap, **_more: Span | bool | None
     ) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if token not in self._callers:
