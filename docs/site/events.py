@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import service.authz.publishing.publisher  # noqa: F401 - it declares an event
 from service.administration.events import TRIGGERS
 from service.kernel.events import events
 from service.kernel.feature import declared

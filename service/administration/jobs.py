@@ -8,10 +8,9 @@ from typing import Final
 
 from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
-from service.authn.sealing import FactorKeys
-from service.jobs.housekeeping import forget_bans, forget_uses
+from service.jobs.housekeeping import forget_bans
 from service.jobs.runner import Job, JobRunner
-from service.kernel.feature import insert_after, on_by, provided
+from service.kernel.feature import insert_after, on_by, provided, sole
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -32,7 +31,7 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
         return "the partitions of the logs are up to date"
 
     async def reseal_all(database: Database) -> str:
-        keys = FactorKeys.of(settings.auth)
+        keys = sole("factor-keys").of(settings.auth)
         done = [await reseal(database, keys) for reseal in provided("sealed-secrets").values()]
         links = [await seal(database, keys) for seal in provided("seal-links-anew").values()]
         return ", ".join([*done, f"{sum(links)} links of mails"])
@@ -44,7 +43,6 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
             maintain_logs,
             _HOUR,
         ),
-        Job("old-uses", "Delete recorded use of permissions after 25 months", forget_uses, _DAY),
         Job("expired-bans", "Delete expired bans", forget_bans, _DAY),
         Job(
             "factor-keys",

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from service.records import bans, permission_uses
+from service.records import bans
 from service.records.database.transactions import Connection, Database
 
 _AT_ONCE: Final = 1000  # rows deleted in one transaction
@@ -14,11 +14,6 @@ Forget: TypeAlias = Callable[[Connection, int], Awaitable[int]]
 async def forget_bans(database: Database) -> str:
     """Delete bans that have ended. Raises Unavailable."""
     return f"{await forget_in_portions(database, bans.forget_ended)} bans deleted"
-
-
-async def forget_uses(database: Database) -> str:
-    """Delete what users needed in months that are no longer kept. Raises Unavailable."""
-    return f"{await forget_in_portions(database, permission_uses.forget_old)} months of users deleted"
 
 
 async def forget_in_portions(database: Database, forget: Forget) -> int:

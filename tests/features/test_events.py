@@ -19,6 +19,7 @@ LISTENERS: Final[dict[str, list[str]]] = {
     "before-account-edit": ["directories.managed:require_unmanaged"],
     "before-roles-taken": ["directories.managed:refuse_directory_roles"],
     "change-begins": ["access_requests.appointing:watch"],
+    "lines-published": ["policy_history.store_row_history:lines_published"],
     "role-changes": ["access_requests.ending:role_changes"],
 }
 """Every event, with all its listeners in the order in which they are called."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -13,16 +13,26 @@ from service.authz.publishing.contributions import read_all
 from service.authz.publishing.derive import derive, digest_of, lines_digest_of
 from service.authz.publishing.live import UntrustedRevisionError
 from service.authz.publishing.shipped import Shipped
+from service.kernel.events import Event
 from service.kernel.origin import ORIGIN
 from service.kernel.write import OvertakenError
 from service.records import bindings, menus, openings, request_rules, services
 from service.records.database.transactions import Connection
-from service.records.published import policy_history, policy_revisions, policy_row_history, policy_workers
+from service.records.published import policy_history, policy_revisions, policy_workers
 from service.records.published import policy_lines as casbin_rule
 from service.records.published.policy_lines import Stored
 from service.records.published.policy_revisions import NewRevision, PolicyRevision
 
 _log = structlog.get_logger()
+
+LINES_PUBLISHED: Final[Event[[Connection, int, int]]] = Event(
+    "lines-published",
+    when="After the policy was derived from the stored rows and, if it differs, published as a revision",
+    within="The transaction of the change, which holds the policy lock",
+    locks="Rows of its feature",
+    raises="Nothing",
+)
+"""Receives the revision, and the newest one before; these are equal if no line has changed."""
 
 
 async def publish_if_changed(
@@ -68,7 +78,6 @@ async def publish_if_changed(
     check(policy)
     if not unchanged:
         await policy_history.forget_from(connection, newest + 1)
-        await policy_row_history.forget_from(connection, newest + 1)
         origin = ORIGIN.get()
         line_count, lines_digest = await asyncio.to_thread(lambda: (len(shared), lines_digest_of(shared)))
         new = NewRevision(
@@ -87,8 +96,7 @@ async def publish_if_changed(
         await casbin_rule.publish(connection, changed, new, mend=bool(stored.strangers), least=least)
         await policy_history.record(connection, revision)
         await _seal(connection, seals, revision)
-    # Also when no line has changed: a new name counts from now on.
-    await policy_row_history.record(connection, revision)
+    await LINES_PUBLISHED.emit(connection, revision, newest)
     return policy
 
 

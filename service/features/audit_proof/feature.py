@@ -13,6 +13,7 @@ FEATURE = Feature(
             after="evidence",
         ),
     ),
+    needs=("permission_use",),
     jobs="jobs:jobs",
     checks="checks:CHECKS",
 )

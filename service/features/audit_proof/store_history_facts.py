@@ -12,11 +12,11 @@ from typing import Final
 import sqlalchemy as sa
 from msgspec import Struct
 
+from service.features.permission_use.store import KEPT_MONTHS
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.persons import MOST_TAKEOVER_DAYS
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
-from service.records.permission_uses import KEPT_MONTHS
 from service.records.schema.logs import history_seal
 
 SETTLED: Final = timedelta(minutes=5)

@@ -5,6 +5,7 @@ from service.kernel.feature import Feature
 FEATURE = Feature(
     name="dormant_accounts",
     title="Dormant accounts: notified, then disabled",
+    needs=("permission_use",),
     jobs="jobs:jobs",
     checks="checks:CHECKS",
 )

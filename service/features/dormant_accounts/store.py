@@ -6,8 +6,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from service.features.permission_use import store as permission_uses
 from service.kernel.clock import now
-from service.records import permission_uses
 from service.records.database.transactions import Connection
 from service.records.role_holdings import ACTIVE
 from service.records.schema.of_users import directory_account, notice

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 
 from service.authn.token_verifying import Accepted, TokenVerifier, public_key
-from service.authz.engine.followed_policy import FollowedPolicy
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.lint.model import lint_model
+from service.features.follower.followed_policy import FollowedPolicy
 from service.features.follower.kept import Ended, Kept
 from service.features.follower.lease import since_boot
 from service.features.follower.protocol import (

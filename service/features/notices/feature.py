@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 FEATURE = Feature(
     name="notices",
     title="Notices and mails to users",
-    needs=("account_links",),
+    needs=("account_links", "second_factors"),
     tags={"mail": "Waiting mails, and those of the last days."},
     pages=(
         FeaturePage(

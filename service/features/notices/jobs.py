@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from service.authn.sealing import FactorKeys
 from service.features.notices import store_notices as notices
 from service.features.notices.sending import Sending
+from service.features.second_factors.sealing import FactorKeys
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
 from service.records.database.transactions import Database

@@ -1,9 +1,9 @@
 """The providers of the core's ports ``notify`` and ``mail``."""
 
-from service.authn.sealing import FactorKeys
 from service.features.account_links.links import links_of
 from service.features.notices.notices import Notices
 from service.features.notices.outbox import Outbox
+from service.features.second_factors.sealing import FactorKeys
 from service.settings import Settings
 
 

@@ -21,7 +21,7 @@ _AT_ONCE: Final = 500  # links of one transaction
 
 
 class Sealing(Protocol):
-    """Encrypts secrets, as ``service.authn.sealing.FactorKeys`` does."""
+    """Encrypts secrets, as ``service.features.second_factors.sealing.FactorKeys`` does."""
 
     @property
     def current(self) -> bytes | None:

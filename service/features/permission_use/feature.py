@@ -6,4 +6,5 @@ FEATURE = Feature(
     name="permission_use",
     title="Which permissions are used: noted by each worker, and merged in the database",
     parts="parts:UsesPart",
+    jobs="jobs:jobs",
 )

@@ -11,9 +11,9 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
+from service.features.permission_use import store as permission_uses
 from service.kernel.clock import AtMostEvery
 from service.kernel.metrics import Sample
-from service.records import permission_uses
 from service.records.database.transactions import Database
 
 MERGE_EVERY: Final = 60.0

@@ -36,5 +36,7 @@ FEATURE = Feature(
         ),
     ),
     sentences="sentences:sentence",
+    tables="schema",
     routes="api:add_routes",
+    listens={"lines-published": "store_row_history:lines_published"},
 )

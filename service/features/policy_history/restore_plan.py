@@ -9,10 +9,12 @@ from service.authz.engine import rules
 from service.authz.engine.paths import shape
 from service.authz.publishing.contributions import contributed_layers
 from service.errors import Conflict
+from service.features.policy_history import store_row_history as policy_row_history
 from service.features.policy_history.restored_rules import is_of_rule, plan_rules
 from service.features.policy_history.restored_services import plan_services
 from service.features.policy_history.sentences import sentence
 from service.features.policy_history.steps import Step, changed, created, creation, update
+from service.features.policy_history.store_row_history import PastButton, PastResource
 from service.kernel.assurance import OF_PERSONS
 from service.kernel.assurance import SERVICE as BY_SERVICES
 from service.kernel.services import PORTCULLIS, is_opening_word, split_object
@@ -21,8 +23,7 @@ from service.records import bindings, menus, openings, resources
 from service.records.database.transactions import Connection
 from service.records.menus import Menu
 from service.records.openings import Opening
-from service.records.published import policy_history, policy_row_history
-from service.records.published.policy_row_history import PastButton, PastResource
+from service.records.published import policy_history
 from service.records.resources import Resource
 
 MOST: Final = 1000

@@ -5,11 +5,12 @@ from typing import Any
 
 from service.administration.request_rules import shown
 from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
+from service.features.policy_history import store_row_history as policy_row_history
 from service.features.policy_history.steps import Step, changed
 from service.kernel.request_objects import ask, role_of
 from service.records import request_rules, roles
 from service.records.database.transactions import Connection
-from service.records.published import policy_history, policy_row_history
+from service.records.published import policy_history
 from service.records.published.policy_history import PublishedLine
 from service.records.request_rules import RuleValues
 

@@ -10,11 +10,11 @@ from service.authz.engine.rules import (
     REGISTERED,
     SERVICE,
 )
+from service.features.policy_history import store_row_history as policy_row_history
 from service.features.policy_history.steps import Step, creation, update
 from service.kernel.text import seen
 from service.records import services
 from service.records.database.transactions import Connection
-from service.records.published import policy_row_history
 from service.records.published.policy_history import Difference, PublishedLine
 
 _ROUTER: Final = {

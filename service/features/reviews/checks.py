@@ -5,6 +5,7 @@ from typing import Final
 
 from service.administration.people import People
 from service.authz.publishing.publisher import derived_policy
+from service.features.permission_use import store as permission_uses
 from service.features.reviews import store
 from service.features.reviews.population import Reviewers
 from service.features.reviews.store_unused import idle_assignments, unused_keys
@@ -12,7 +13,6 @@ from service.features.reviews.unused import DAYS, first_day
 from service.kernel.clock import rfc3339
 from service.kernel.text import counted
 from service.operator.findings import Check, Finding, Installation, few, ok, warning
-from service.records import permission_uses
 
 _CLOSES_WITHIN: Final = timedelta(minutes=10)
 

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from service.features.assignments import store as assignment_list
 from service.features.assignments.store import Assignment
+from service.features.permission_use import store as permission_uses
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.value_rules import Code, Id, RoleCode
-from service.records import permission_uses
 from service.records.assignments import in_force, instant
 from service.records.database.filters import among, array_of_ids, array_of_texts
 from service.records.database.paging import Page, page_of

@@ -20,12 +20,12 @@ from service.authz.engine.rules import ASSURANCE
 from service.features.assignments.store import Assignment
 from service.features.decision_log.asked_again import as_of, asked_again
 from service.features.decision_log.decision_event import DecisionEvent, event_in
+from service.features.permission_use import store as permission_uses
 from service.features.reviews import store_unused as unused_rights
 from service.features.reviews.store_unused import GivenCode, Unneeded, UnusedKey
 from service.kernel.codes import HeldCodes
 from service.kernel.value_rules import Code, Id, RoleCode
 from service.laboratory.analysis.held_code_index import HeldCodeIndex
-from service.records import permission_uses
 from service.records.database.paging import Page
 from service.records.database.transactions import Connection
 

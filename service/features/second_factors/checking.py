@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import structlog
 
-from service.authn.sealing import FactorKeys
 from service.authn.second_factors import Answer, Method, is_weaker
 from service.errors import LoginFailed, Unavailable
 from service.features.second_factors import recovery_codes, store, totp
 from service.features.second_factors.passkeys import PasskeyRefusedError, RelyingParty, id_of
+from service.features.second_factors.sealing import FactorKeys
 from service.features.second_factors.store import Passkey
 from service.kernel.assurance import Acr
 from service.kernel.notify import Notices

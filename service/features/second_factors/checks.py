@@ -4,8 +4,8 @@ import os
 from datetime import timedelta
 from typing import Final
 
-from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.second_factors import store
+from service.features.second_factors.sealing import ID_BYTES, FactorKeys
 from service.kernel.feature import provided
 from service.operator.findings import Check, Finding, Installation, fault, few, ok, warning
 from service.records.user_overview import administrators

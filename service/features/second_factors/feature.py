@@ -20,6 +20,7 @@ FEATURE = Feature(
     checks="checks:CHECKS",
     provides={
         "second-factors": "parts:CheckedFactors",
+        "factor-keys": "sealing:FactorKeys",
         "sealed-secrets": "resealing:reseal",
         "console-facts": "parts:facts",
     },

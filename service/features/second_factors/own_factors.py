@@ -10,7 +10,6 @@ from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import LoginLog
 from service.authn.revocations import Revocations
-from service.authn.sealing import FactorKeys
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.directories.ways_in import WaysIn
 from service.features.second_factors import recovery_codes, store, totp
@@ -18,6 +17,7 @@ from service.features.second_factors.challenges import Challenge, Challenges
 from service.features.second_factors.checking import about
 from service.features.second_factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of, party_of
 from service.features.second_factors.sentences import sentence
+from service.features.second_factors.sealing import FactorKeys
 from service.kernel.about import NAME
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, oneself

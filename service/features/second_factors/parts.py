@@ -3,12 +3,12 @@
 from typing import Any
 
 from service.authn.proving import ProviderOrigin
-from service.authn.sealing import FactorKeys
 from service.authn.second_factors import Answer, Method
 from service.errors import LoginFailed, SecondFactorRequired
 from service.features.second_factors.challenges import LIFE, Challenge, Challenges
 from service.features.second_factors.checking import FactorCheck
 from service.features.second_factors.passkeys import RelyingParty, challenge_of
+from service.features.second_factors.sealing import FactorKeys
 from service.features.second_factors.second_step import SecondStep
 from service.kernel.assurance import Acr
 from service.kernel.notify import Notices

@@ -1,9 +1,9 @@
 """Encrypts secrets of second factors again after a key replacement."""
 
-from service.authn.sealing import FactorKeys
 from service.errors import Unavailable
 from service.features.second_factors import store
 from service.features.second_factors.checking import about
+from service.features.second_factors.sealing import FactorKeys
 from service.records.database.transactions import Database
 
 _AT_ONCE = 500  # secrets of one transaction

@@ -8,12 +8,12 @@ from typing import Any, Final
 import pytest
 
 from service.authn.proving import ClosedPasswords
-from service.authn.sealing import FactorKeys
 from service.features.account_links.forgotten_passwords import answer_requests
 from service.features.account_links.links import AccountLinks
 from service.features.embedded.stores import EmbeddedStores
 from service.features.notices.notices import Notices
 from service.features.notices.outbox import Outbox, about
+from service.features.second_factors.sealing import FactorKeys
 from service.records.database.transactions import Database
 from service.settings import Oidc, load
 from tests.features.second_factors.conftest import SETTINGS, Person, public

@@ -12,7 +12,7 @@ from service.features.dormant_accounts.settling import settle
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import Settings
-from tests.permission_use.conftest import days_ago, store_uses
+from tests.features.permission_use.conftest import days_ago, store_uses
 from tests.support.inside import Inside
 from tests.support.members import Member, member
 from tests.support.running import PATIENT

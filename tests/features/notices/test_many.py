@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.authn.sealing import FactorKeys
 from service.features.notices.sending import Sending
+from service.features.second_factors.sealing import FactorKeys
 from service.records.database.transactions import Database
 from service.settings import load
 from tests.authn.conftest import SECRET

@@ -120,9 +120,9 @@ async def asked(service: Inside, user_name: str) -> None:
         | MAILING
         | variables(shut)
     )
-    from service.authn.sealing import FactorKeys  # noqa: PLC0415
     from service.features.account_links.links import AccountLinks  # noqa: PLC0415
     from service.features.notices.outbox import Outbox  # noqa: PLC0415
+    from service.features.second_factors.sealing import FactorKeys  # noqa: PLC0415
 
     opened = Database(service.database_url)
     links = AccountLinks(Outbox(settings, FactorKeys.of(settings.auth)), "", 3600)

@@ -9,7 +9,7 @@ from service.features.reviews.checks import unused_rights
 from service.operator.findings import Finding, Installation
 from service.records.database.transactions import Database
 from service.settings import Settings
-from tests.permission_use.conftest import days_ago, store_uses
+from tests.features.permission_use.conftest import days_ago, store_uses
 from tests.support.inside import Inside
 from tests.support.members import Member, member
 

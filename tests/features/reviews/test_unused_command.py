@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.features.permission_use.conftest import days_ago, store_uses
 from tests.features.reviews.test_unused import proposed, unused
-from tests.permission_use.conftest import days_ago, store_uses
 from tests.policy_publishing.conftest import Command, command_on
 from tests.support.inside import Inside, all_decisions, inside_published
 from tests.support.members import member

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from service.features.reviews import population as review_population
+from tests.features.permission_use.conftest import days_ago, store_uses
 from tests.features.reviews.test_reviews import DECIDES, execute, items, start, started
-from tests.permission_use.conftest import days_ago, store_uses
 from tests.support.inside import Inside
 from tests.support.members import Member, ids_of, member
 

@@ -2,11 +2,11 @@
 
 import secrets
 
-from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis.examination import examine
 from service.features.second_factors import store
 from service.features.second_factors.resealing import reseal
+from service.features.second_factors.sealing import ID_BYTES, FactorKeys
 from service.operator.findings import Finding
 from service.records.database.transactions import Database
 from service.settings import load

@@ -5,9 +5,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from service.authn.sealing import ID_BYTES, FactorKeys
 from service.errors import Conflict, Unavailable
 from service.features.second_factors import recovery_codes, totp
+from service.features.second_factors.sealing import ID_BYTES, FactorKeys
 from service.settings import Auth
 from tests.support.cases import with_each
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.authn.sealing import FactorKeys
 from service.features.notices.letters import Letter
 from service.features.notices.outbox import Outbox
+from service.features.second_factors.sealing import FactorKeys
 from service.records.database.transactions import Database
 from service.settings import Settings, load
 

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Mapping
 
-from service.authn.sealing import FactorKeys
 from service.features.notices.sending import Sending
+from service.features.second_factors.sealing import FactorKeys
 from service.records.database.transactions import Database
 from service.settings import load
 

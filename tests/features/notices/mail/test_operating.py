@@ -4,12 +4,12 @@ import asyncio
 import json
 from pathlib import Path
 
-from service.authn.sealing import ID_BYTES, FactorKeys
 from service.features.notices import store_mail as mail
 from service.features.notices.checks import CHECKS
 from service.features.notices.outbox import reseal_links
 from service.features.operations.diagnosis.examination import examine
 from service.features.operations.store_restores import end_secrets
+from service.features.second_factors.sealing import ID_BYTES, FactorKeys
 from service.operator.findings import Finding
 from service.records.database.transactions import Database
 from service.settings import load

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from service.authn.sealing import FactorKeys
 from service.errors import Unavailable
 from service.features.account_links.links import AccountLinks
 from service.features.notices.letters import FORMS, Letter, Reader, has_link, names_of, own_texts, text_of
 from service.features.notices.outbox import about
+from service.features.second_factors.sealing import FactorKeys
 from service.records.database.transactions import Database
 from service.settings import SettingsError, load
 from tests.features.notices.mail.conftest import (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from service.authn.sealing import FactorKeys
 from service.features.notices.letters import Letter
 from service.features.notices.sending import Sending
+from service.features.second_factors.sealing import FactorKeys
 from service.kernel.operator_error import OperatorError
 from service.records.database.transactions import Database
 from service.settings import Settings

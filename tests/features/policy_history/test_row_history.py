@@ -6,16 +6,17 @@ from typing import Any
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.published import policy_revisions, policy_row_history
-from service.records.published.policy_revisions import NewRevision
-from service.records.schema.policy import (
+from service.features.policy_history import store_row_history as policy_row_history
+from service.features.policy_history.schema import (
     binding_history,
     button_history,
     opening_history,
-    policy_revision,
     resource_history,
     service_history,
 )
+from service.records.published import policy_revisions
+from service.records.published.policy_revisions import NewRevision
+from service.records.schema.policy import policy_revision
 
 STORED = {
     resource_history: "SELECT id, resource_name, resource_code, method, path, description, enabled,"

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from service.features.embedded.stores import EmbeddedStores
-from tests.permission_use.conftest import logged_uses, stored_uses
+from tests.features.permission_use.conftest import logged_uses, stored_uses
 from tests.service.callers import PASSWORD, log_in
 from tests.support.databases import database, session_store
 from tests.support.inside import all_decisions

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.web.messages.original import PROXY_KEY
-from tests.permission_use.conftest import days_ago, logged_uses, stored_uses
+from tests.features.permission_use.conftest import days_ago, logged_uses, stored_uses
 from tests.support.inside import Inside, all_decisions
 from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member
@@ -39,7 +39,7 @@ def recorded(service_with: ServiceWith, tmp_path: Path) -> Callable[[], Any]:
 
 async def test_a_request_uses_the_codes_of_both_layers(recorded: Callable[[], Any]) -> None:
     async with recorded() as (service, uses):
-        reader = await member(service, "reader", "system:role:list", "system:user:list")
+        reader = await member(service, "reader", "system:role:list", "system:menu:list")
         assert (await service.ask("GET", "/api/role/list", token=reader.token)).status == 200
         assert (await service.ask("GET", "/api/user/info", token=reader.token)).status == 200
 
@@ -51,7 +51,7 @@ async def test_a_wildcard_uses_the_code_of_the_line(recorded: Callable[[], Any])
         reader = await member(service, "reader", "system:*")
         assert (await service.ask("GET", "/api/role/list", token=reader.token)).status == 200
 
-    assert uses[reader.user_id] == {"system:role:list"}
+    assert uses[reader.user_id] == {"system:role:list", "system:user:list"}
 
 
 async def test_what_was_refused_has_used_nothing(recorded: Callable[[], Any]) -> None:

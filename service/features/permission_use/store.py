@@ -12,9 +12,9 @@ from typing import Final
 
 import sqlalchemy as sa
 from msgspec import json
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.portions import delete_some
+from service.records.database.transactions import Connection
 from service.records.published.policy_workers import USES
 from service.records.schema.base import SCHEMA, past
 from service.records.schema.installation import restore_epoch
@@ -58,13 +58,13 @@ _SINCE: Final = sa.text(f"""
     """)  # noqa: S608 - our own names
 
 
-async def merge(connection: AsyncConnection, day: date, uses: Mapping[int, Sequence[str]]) -> None:
+async def merge(connection: Connection, day: date, uses: Mapping[int, Sequence[str]]) -> None:
     """Add which codes users have needed on ``day``, by the ids of users; of users that there still are."""
     given = json.encode([*uses.items()]).decode()
     await connection.execute(_MERGE, {"day": day, "uses": given})
 
 
-async def confirm_recording(connection: AsyncConnection) -> None:
+async def confirm_recording(connection: Connection) -> None:
     """Note that uses are recorded from now on, if that was not noted.
 
     While workers of an older version have reported lately, the recording begins anew.
@@ -72,7 +72,7 @@ async def confirm_recording(connection: AsyncConnection) -> None:
     await connection.execute(_SINCE)
 
 
-async def recorded_since(connection: AsyncConnection) -> datetime | None:
+async def recorded_since(connection: Connection) -> datetime | None:
     """Return the time since which uses are recorded without a gap; None if they are not.
 
     A restore resets it: uses after the backup are unknown.
@@ -83,7 +83,7 @@ async def recorded_since(connection: AsyncConnection) -> datetime | None:
     return moment
 
 
-async def forget_old(connection: AsyncConnection, most: int) -> int:
+async def forget_old(connection: Connection, most: int) -> int:
     """Delete at most ``most`` rows of months that are no longer kept; return their number."""
     first = sa.func.date_trunc("month", past()) - sa.text(f"interval '{KEPT_MONTHS - 1} months'")
     return await delete_some(connection, permission_use, permission_use.c.month < first, most)
@@ -113,7 +113,7 @@ def uses(since: date | None = None) -> sa.Select[int, str, date]:
     return statement.where(permission_use.c.month >= since.replace(day=1), day >= since)
 
 
-async def of_user(connection: AsyncConnection, user_id: int) -> list[LastUse]:
+async def of_user(connection: Connection, user_id: int) -> list[LastUse]:
     """Return the kept uses of permissions by a user, sorted by code."""
     mine = uses().where(permission_use.c.user_id == user_id).subquery()
     last = sa.select(mine.c.user_id, mine.c.code, sa.func.max(mine.c.day)).group_by(

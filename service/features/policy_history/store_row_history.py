@@ -12,22 +12,22 @@ from typing import Final
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Table, case, func, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.elements import TextClause
 
-from service.kernel.services import PORTCULLIS
-from service.records.database.row_mapper import RowMapper
-from service.records.request_rules import RuleValues
-from service.records.resources import ResourceValues
-from service.records.schema.policy import (
+from service.features.policy_history.schema import (
     binding_history,
     button_history,
     opening_history,
-    policy_revision,
     request_rule_history,
     resource_history,
     service_history,
 )
+from service.kernel.services import PORTCULLIS
+from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
+from service.records.request_rules import RuleValues
+from service.records.resources import ResourceValues
+from service.records.schema.policy import policy_revision
 
 _HISTORIES: Final = (
     resource_history,
@@ -100,13 +100,23 @@ _KEPT: Final = text(
 )
 
 
-async def record(connection: AsyncConnection, revision: int) -> None:
+async def lines_published(connection: Connection, revision: int, newest: int) -> None:
+    """Keep the rows of ``revision``; a listener of ``LINES_PUBLISHED``.
+
+    The history of revisions after ``newest``, which a restore has deleted, is deleted first.
+    """
+    if revision > newest:
+        await forget_from(connection, newest + 1)
+    await record(connection, revision)
+
+
+async def record(connection: Connection, revision: int) -> None:
     """Keep the stored rows, from which ``revision`` is derived; the caller holds ``revisions.lock``."""
     for statement in (*_RECORDS, _KEPT):
         await connection.execute(statement, {"revision": revision})
 
 
-async def forget_from(connection: AsyncConnection, revision: int) -> None:
+async def forget_from(connection: Connection, revision: int) -> None:
     """Delete the history of ``revision`` and later ones, which were deleted from the database."""
     await connection.execute(_FORGET, {"revision": revision})
 
@@ -139,7 +149,7 @@ _BUTTON: Final = RowMapper(PastButton, button_history)
 _RULE: Final = RowMapper(RuleValues, request_rule_history)
 
 
-async def nearest(connection: AsyncConnection, revision: int) -> int | None:
+async def nearest(connection: Connection, revision: int) -> int | None:
     """Return the first revision from ``revision`` on with kept rows; None without one."""
     kept = policy_revision.c.rows_kept & (policy_revision.c.revision >= revision)
     oldest: int | None = (
@@ -149,7 +159,7 @@ async def nearest(connection: AsyncConnection, revision: int) -> int | None:
 
 
 async def resources_at(
-    connection: AsyncConnection,
+    connection: Connection,
     revision: int,
     *,
     objects: Collection[str] = (),
@@ -165,7 +175,7 @@ async def resources_at(
     )
 
 
-async def service_at(connection: AsyncConnection, revision: int, name: str) -> str | None:
+async def service_at(connection: Connection, revision: int, name: str) -> str | None:
     """Return the description of the service of that name in ``revision``; None also if it is not kept."""
     condition = service_history.c.name == name
     statement = select(service_history.c.description).where(_at(service_history, revision), condition)
@@ -173,9 +183,7 @@ async def service_at(connection: AsyncConnection, revision: int, name: str) -> s
     return description
 
 
-async def buttons_at(
-    connection: AsyncConnection, revision: int, codes: Collection[str]
-) -> dict[str, PastButton]:
+async def buttons_at(connection: Connection, revision: int, codes: Collection[str]) -> dict[str, PastButton]:
     """Return the Buttons of ``revision`` with these codes, by code."""
     condition = button_history.c.auth_mark.in_(codes)
     statement = _BUTTON.select.where(_at(button_history, revision), condition)
@@ -183,7 +191,7 @@ async def buttons_at(
 
 
 async def request_rules_at(
-    connection: AsyncConnection, revision: int, role_codes: Collection[str]
+    connection: Connection, revision: int, role_codes: Collection[str]
 ) -> dict[str, RuleValues]:
     """Return the request rules of these roles in ``revision``, by code."""
     kept = request_rule_history.c
@@ -194,7 +202,7 @@ async def request_rules_at(
 
 
 async def bound_at(
-    connection: AsyncConnection, revision: int, resource_ids: Collection[int]
+    connection: Connection, revision: int, resource_ids: Collection[int]
 ) -> dict[int, dict[str, bool]]:
     """Return, by id of a resource, the codes that it was bound to, and whether each Button was enabled."""
     binding, button = binding_history.c, button_history.c

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from service.features.permission_use import uses as permission_uses
+from service.features.permission_use.jobs import forget_uses
+from service.features.permission_use.store import KEPT_MONTHS, LastUse, of_user, recorded_since
 from service.features.permission_use.uses import PermissionUses
-from service.jobs.housekeeping import forget_uses
 from service.records.database.transactions import Database
-from service.records.permission_uses import KEPT_MONTHS, LastUse, of_user, recorded_since
-from tests.permission_use.conftest import days_ago, store_uses, stored_uses
+from tests.features.permission_use.conftest import days_ago, store_uses, stored_uses
 
 USERS = 4
 

@@ -1,0 +1,22 @@
+"""The job that deletes old uses."""
+
+from typing import Final
+
+from service.features.permission_use import store
+from service.jobs.housekeeping import forget_in_portions
+from service.jobs.runner import Job
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+_DAY: Final = 86_400.0
+
+
+def jobs(_settings: Settings) -> tuple[Job, ...]:
+    """Return the job."""
+    help_text = "Delete recorded use of permissions after 25 months"
+    return (Job("old-uses", help_text, forget_uses, _DAY, after="log-maintenance"),)
+
+
+async def forget_uses(database: Database) -> str:
+    """Delete what users needed in months that are no longer kept. Raises Unavailable."""
+    return f"{await forget_in_portions(database, store.forget_old)} months of users deleted"
