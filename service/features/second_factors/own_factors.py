@@ -16,8 +16,8 @@ from service.features.second_factors import recovery_codes, store, totp
 from service.features.second_factors.challenges import Challenge, Challenges
 from service.features.second_factors.checking import about
 from service.features.second_factors.passkeys import PasskeyRefusedError, RelyingParty, challenge_of, party_of
-from service.features.second_factors.sentences import sentence
 from service.features.second_factors.sealing import FactorKeys
+from service.features.second_factors.sentences import sentence
 from service.kernel.about import NAME
 from service.kernel.account_acts import Act
 from service.kernel.identity import Caller, oneself
