@@ -84,13 +84,15 @@ def settled(page: Page) -> None:
     expect(page.locator(_WAITING)).to_have_count(0)
 
 
-def new_context(house: House, url: str | None = None) -> BrowserContext:
+def new_context(
+    house: House, url: str | None = None, locale: str = "en-GB", zone: str = "Europe/Berlin"
+) -> BrowserContext:
     """Return a browser of its own, at ``url`` or the address of the house: no session, no stored data."""
     context = house.browser.new_context(
         base_url=url or house.address,
         viewport=SCREEN,
-        locale="en-GB",
-        timezone_id="Europe/Berlin",
+        locale=locale,
+        timezone_id=zone,
         reduced_motion="reduce",
     )
     context.set_default_timeout(PATIENCE)

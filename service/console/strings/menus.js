@@ -6,7 +6,8 @@ const T = /** @type {import("../texts/en/menus.json")} */ (await texts("menus"))
 
 export const MENUS = saying(T.MENUS, {
   /** A Menu or a Button with its title, as texts name it. */
-  named: (/** @type {any} */ { menuType, title }) => say(T.MENUS.named, { menuType, title }),
+  named: (/** @type {{menuType: string, title: string}} */ { menuType, title }) =>
+    say(T.MENUS.named, { type: /** @type {Record<string, string>} */ (T.MENUS.types)[menuType], title }),
   types: /** @type {Record<string, string>} */ (T.MENUS.types),
   disableTitle: (/** @type {string} */ name) => say(T.MENUS.disableTitle, { name }),
   enableTitle: (/** @type {string} */ name) => say(T.MENUS.enableTitle, { name }),

@@ -6,9 +6,7 @@ const T = /** @type {import("../texts/en/policy.json")} */ (await texts("policy"
 
 export const POLICY = saying(T.POLICY, {
   linesCount: (/** @type {number} */ n) => say(T.POLICY.linesCount, { n }),
-  get modelTerms() {
-    return Object.entries(T.POLICY.modelTerms);
-  },
+  modelTerms: /** @type {[string, string][]} */ (T.POLICY.modelTerms),
   layers: /** @type {Record<string, string>} */ (T.POLICY.layers),
   reloaded: (/** @type {number} */ n) => say(T.POLICY.reloaded, { n }),
   question: (/** @type {string} */ text) => say(T.POLICY.question, { text }),

@@ -1,5 +1,6 @@
 // @ts-check
 /** Requests for roles: the list, one request, and asking. */
+import { ENTRIES } from "../../strings/frame.js";
 
 /** @type {(import("../../types/view").View | import("../../types/view").Part)[]} */
 export const VIEWS = [
@@ -8,7 +9,7 @@ export const VIEWS = [
     pattern: "/access-requests/roles",
     load: () => import("./catalogue.js"),
     operation: "GET /api/access-request/role/list",
-    entry: { after: "/access-requests", text: "Ask for access", icon: "plus" },
+    entry: { after: "/access-requests", text: ENTRIES.catalogue, icon: "plus" },
   },
   {
     pattern: "/access-requests",

@@ -1,5 +1,6 @@
 // @ts-check
 /** Directories and what they may hand out: their views. */
+import { ENTRIES } from "../../strings/frame.js";
 
 /** @type {import("../../types/view").View[]} */
 export const VIEWS = [
@@ -7,7 +8,7 @@ export const VIEWS = [
     pattern: "/directories",
     load: () => import("./list.js"),
     operation: "GET /api/directory/list",
-    entry: { after: "/menus", text: "Directories", icon: "server" },
+    entry: { after: "/menus", text: ENTRIES.directories, icon: "server" },
   },
   { pattern: "/directories/new", load: () => import("./form.js"), operation: "PUT /api/directory/{source}" },
   {

@@ -1,5 +1,6 @@
 // @ts-check
 /** Reviews of who keeps a role, rights that nobody uses, and what has changed since a sign-off. */
+import { ENTRIES } from "../../strings/frame.js";
 
 /** @type {(import("../../types/view").View | import("../../types/view").Part)[]} */
 export const VIEWS = [
@@ -10,7 +11,7 @@ export const VIEWS = [
     operation: "GET /api/review/list",
     entry: {
       after: "/access-requests",
-      text: "Reviews",
+      text: ENTRIES.reviews,
       icon: "scale",
       waiting: () => import("./waiting.js"),
     },
@@ -36,6 +37,6 @@ export const VIEWS = [
     pattern: "/policy/unused",
     load: () => import("./unused.js"),
     operation: "GET /api/policy/unused",
-    entry: { after: "/policy/revisions", text: "Unused rights", icon: "minus" },
+    entry: { after: "/policy/revisions", text: ENTRIES.unused, icon: "minus" },
   },
 ];

@@ -1,0 +1,194 @@
+"""The console in Chinese, in a pseudo-language from right to left, and in English in browsers of others."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Response, Route, expect
+
+from service.features.console.console import CONSOLE
+from tests.console.hostile import store_long
+from tests.console.house import House
+from tests.console.states import SIZES, faults, paths, show, states
+from tests.console.test_texts import message, texts_of
+from tests.console.visits import Visit, new_context, script, settled
+from tests.support.seeded import ADMINISTRATOR_PASSWORD
+
+CHINESE: Final = "zh-CN"
+READER: Final = "lingua"
+
+WORD: Final = re.compile(r"[A-Za-z]{2,}")
+UNITS: Final = {
+    *("and", "or", "day", "days", "hour", "hours", "min", "minute", "minutes", "second", "seconds", "ago"),
+    *("in", "now", "week", "kb", "mb", "gb", "byte", "bytes", "sec", "yesterday", "tomorrow", "last", "next"),
+}
+"""What formats of the browser write in English, which has no pseudo-language."""
+ADDRESSED: Final = {
+    *("http", "https", "utc", "gmt", "europe", "berlin", "asia", "shanghai", "chromium", "chrome", "linux"),
+    *("portcullis", "english"),
+}
+"""Names that come from the browser and the address, and the product's."""
+
+
+def words_in(text: str) -> set[str]:
+    """Return the words in Latin letters, in lower case."""
+    return {word.lower() for word in WORD.findall(text)}
+
+
+class Heard:
+    """The words of all that the service has answered: names, codes, and texts of the service."""
+
+    def __init__(self, visit: Visit) -> None:
+        """Listen to ``visit``."""
+        self._answers: list[Response] = []
+        self.words: set[str] = set()
+        visit.hear("response", lambda answer: self._answers.append(answer))  # noqa: PLW0108 - it has to have attributes
+
+    def read(self) -> set[str]:
+        """Return the words so far."""
+        for answer in self._answers:
+            if "/api/" in answer.url and answer.status != 204:
+                self.words |= words_in(re.sub(r"([a-z])([A-Z])", r"\1 \2", answer.text())) | words_in(
+                    answer.text()
+                )
+        self._answers.clear()
+        return self.words
+
+
+def foreign(visit: Visit, heard: Heard, known: set[str]) -> list[str]:
+    """Return the texts of the page with a word that is neither in ``known`` nor the service's."""
+    given = known | heard.read() | words_in(visit.page.url) | ADDRESSED
+    said: list[str] = visit.page.evaluate(script("languages", "texts()"))
+    return sorted({f"{text[:80]} [{', '.join(rest)}]" for text in said if (rest := words_in(text) - given)})
+
+
+@pytest.fixture
+def chinese(house: House) -> Iterator[Visit]:
+    """A visit of an administrator whose language is Chinese, in an English browser."""
+    if not house.items("user", userName=READER):
+        house.member(READER, "*")
+    body = {"nickName": READER, "language": CHINESE, "timeZone": "Asia/Shanghai"}
+    with new_context(house) as context:
+        visit = Visit(house, context)
+        answer = house.ask(READER, "PUT", "/api/user/profile", body)
+        assert answer.status_code == 200, answer.text
+        yield visit
+        assert visit.troubles == []
+
+
+def chinese_words() -> set[str]:
+    """Return the Latin words of the Chinese texts: names, codes and examples."""
+    return {
+        word for texts in texts_of(CHINESE).values() for text in texts.values() for word in words_in(text)
+    }
+
+
+def test_the_sign_in_page_names_each_language_in_itself_and_keeps_the_choice(house: House) -> None:
+    with new_context(house, locale="zh-SG") as context:
+        visit = Visit(house, context)
+        page = visit.page
+        page.goto(CONSOLE)
+        expect(page.get_by_role("heading", level=1)).to_have_text("登录")
+        expect(page.locator("html")).to_have_attribute("lang", CHINESE)
+        choice = page.get_by_role("combobox", name="语言")
+        assert choice.locator("option").all_inner_texts() == ["English", "简体中文"]
+        choice.select_option("en")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        expect(page.locator("html")).to_have_attribute("lang", "en")
+        page.reload()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        page.get_by_role("combobox", name="Language").select_option(CHINESE)
+        expect(page.get_by_role("heading", level=1)).to_have_text("登录")
+        visit.axe()
+        assert visit.troubles == []
+
+
+def test_the_language_of_the_account_is_shown_after_a_sign_in_with_no_word_of_another(
+    chinese: Visit,
+) -> None:
+    heard = Heard(chinese)
+    chinese.page.goto(CONSOLE)
+    chinese.sign_in(READER)
+    expect(chinese.page.locator("html")).to_have_attribute("lang", CHINESE)
+    known = chinese_words()
+    wrong: list[str] = []
+    for path in ("/", "/users", "/roles/1", "/menus", "/account", "/logs/operations", "/policy/revisions"):
+        show(chinese.page, path)
+        wrong += [f"{path}: {text}" for text in foreign(chinese, heard, known)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.extended
+@pytest.mark.timeout(3_600)
+def test_no_view_menu_or_dialog_has_a_word_of_another_language_or_cuts_a_text(
+    chinese: Visit, house: House
+) -> None:
+    ids = store_long(house)
+    heard = Heard(chinese)
+    chinese.page.goto(CONSOLE)
+    chinese.sign_in(READER)
+    known, pressed = chinese_words(), set[tuple[str, str]]()
+    broken: list[str] = []
+    for path in paths(ids):
+        for state in states(chinese, path, pressed):
+            broken += [f"{state}: {text}" for text in foreign(chinese, heard, known)]
+            broken += faults(chinese, state, [size["width"] for size in SIZES])
+    assert not broken, "\n".join(broken)
+
+
+ACCENTS: Final = str.maketrans("abcdeghijklnorstuyzACDEILNORSTUYZ", "áƀçđéĝĥíĵķļñóŕšťúýžÁÇĐÉÍĻÑÓŔŠŤÚÝŽ")
+
+
+def pseudo(text: str) -> str:
+    """Return a text with accents and 40 % longer, its arguments as they are."""
+    if message(text) is None:
+        return text.translate(ACCENTS)
+    parts = re.split(r"([{}])", text)
+    depth, made, letters = 0, "", 0
+    for part in parts:
+        depth += (part == "{") - (part == "}")
+        is_text = depth % 2 == 0 and part not in {"{", "}"}
+        letters += len(part) if is_text else 0
+        made += part.translate(ACCENTS) if is_text else part
+    return made + " ŧŧŧŧŧ" * (letters * 4 // 60) if text.strip() else text
+
+
+def pseudo_of(texts: Any) -> Any:
+    """Return texts in the pseudo-language."""
+    if isinstance(texts, dict):
+        return {name: pseudo_of(each) for name, each in texts.items()}
+    return [pseudo_of(each) for each in texts] if isinstance(texts, list) else pseudo(texts)
+
+
+@contextmanager
+def spoken_backwards(house: House) -> Iterator[Visit]:
+    """Open a browser whose English is the pseudo-language, from right to left."""
+
+    def bundle(route: Route) -> None:
+        route.fulfill(response=(answer := route.fetch()), json=pseudo_of(answer.json()))
+
+    def entrance(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(
+            response=answer, body=answer.text().replace("dir&quot;:&quot;ltr", "dir&quot;:&quot;rtl")
+        )
+
+    with new_context(house) as context:
+        visit = Visit(house, context)
+        visit.page.route(re.compile(r"/texts/en\.\w+\.json$"), bundle)
+        visit.page.route(re.compile(rf"{CONSOLE}$"), entrance)
+        visit.page.goto(CONSOLE)
+        yield visit
+        assert visit.troubles == []
+
+
+def sign_in_backwards(visit: Visit) -> None:
+    """Sign in by the page, whose words nobody reads."""
+    page = visit.page
+    page.locator("input[name=userName]").fill(READER)
+    page.locator("input[type=password]").fill(ADMINISTRATOR_PASSWORD)
+    page.locator("main button[type=submit]").click()
+    expect(page.get_by_role("navigation").first).to_be_visible()
+    settled(page)
