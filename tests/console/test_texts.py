@@ -131,7 +131,8 @@ def message(text: str) -> Message | None:
 
 def bare(text: str) -> str:
     """Return a text without the names of its arguments and the keys of its choices."""
-    return re.sub(r"\{\s*\w+\s*(?:,\s*\w+\s*,?|(?=\}))|=?\w+\s+\{", "", text, flags=re.ASCII)
+    named = re.sub(r"\{\s*\w+\s*(?:,\s*\w+\s*,?|(?=\}))", "", text, flags=re.ASCII)
+    return re.sub(r"=?\w+\s+\{", "", named, flags=re.ASCII)
 
 
 def arguments_of(text: str) -> set[tuple[str, str]]:
