@@ -13,6 +13,7 @@ from service.errors import Conflict, ValidationFailed
 from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence
 from service.kernel.fields import camel
+from service.kernel.languages import text_in
 from service.kernel.origin import field_changes
 from service.records import menus, role_rights
 from service.records.database.row_mapper import merged
@@ -73,8 +74,10 @@ class SeenTree:
     codes: list[str]
 
 
-def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], bool]) -> SeenTree:
-    """Return the visible part of the tree of ``menus``, which are in order.
+def seen(
+    menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], bool], language: str | None = None
+) -> SeenTree:
+    """Return the visible part of the tree of ``menus``, which are in order, with titles in ``language``.
 
     A Menu is visible if a role gives the Menu or any descendant (``given``), and no Menu on its path is
     disabled. A disabled Button shows nothing. An enabled Button is visible if ``holds`` is true for its code.
@@ -82,7 +85,7 @@ def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], boo
     known = {menu.id: menu for menu in menus}
     menu_ids = _with_ancestors(known, given)
     shown = {
-        menu.id: SeenMenu(**asdict(menu))
+        menu.id: SeenMenu(**asdict(menu) | {"title": title_in(menu, language)})
         for menu in menus
         if menu.id in menu_ids and menu.menu_type == "Menu" and menu.enabled
     }
@@ -98,6 +101,12 @@ def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], boo
             tree.codes.append(menu.auth_mark)
     tree.codes.sort()
     return tree
+
+
+def title_in(menu: Menu, language: str | None) -> str:
+    """Return the title of a menu in ``language``, else its only title that has no language."""
+    translated = text_in(menu.titles, language) if menu.titles and language else None
+    return menu.title if translated is None else translated
 
 
 def _with_ancestors(known: Mapping[int, Menu], given: Iterable[int]) -> set[int]:

@@ -18,8 +18,9 @@ from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import Conflict, RateLimited
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import codes_shown
+from service.kernel.languages import MAX_TAG, TAG
 from service.kernel.value_rules import SHORT_LINE, SORT, bounds_of
-from service.records import menus, role_rights
+from service.records import accounts, menus, role_rights
 from service.records.database.transactions import Database
 from service.records.menus import MenuType
 from service.web.messages import record_schemas
@@ -152,7 +153,10 @@ class OneMenu(RecordEndpoint[Changes], at="/api/menu/{id}"):
 
 
 class OwnMenu(Schema):
-    """A Menu visible to the caller; `buttons` are the held codes of the Buttons directly below."""
+    """A Menu visible to the caller; `buttons` are the held codes of the Buttons directly below.
+
+    `title` is in the language of the request, if `titles` have it.
+    """
 
     id: Id
     parent_id: Id | None
@@ -168,8 +172,27 @@ class OwnMenu(Schema):
     link: str | None
     badge: str | None
     meta: dict[str, Any] | None
+    titles: dict[str, str] | None
     buttons: list[str]
     children: list[OwnMenu]
+
+
+class OwnMenuQuery(Schema):
+    """The language of the titles."""
+
+    language: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_TAG,
+                pattern=TAG,
+                examples=["zh-CN"],
+                description="The language of `title`, by Lookup of RFC 4647 in `titles`; by default that "
+                "of the caller's profile.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 Codes = Annotated[list[str], Meta(examples=[["system:user:list"]])]
@@ -197,7 +220,7 @@ class MenuMine(Responders, at="/api/menu/mine"):
         self._instant = instant
 
     @login(name="getOwnMenus")
-    async def on_get(self, context: RequestContext) -> OwnMenus:
+    async def on_get(self, context: RequestContext, query: OwnMenuQuery) -> OwnMenus:
         """Read the caller's own tree of menus, each list ordered by `sort`, and the codes held."""
         user_id = context.user.user_id
         async with self._database.snapshot() as connection:
@@ -205,6 +228,9 @@ class MenuMine(Responders, at="/api/menu/mine"):
             stored = await role_rights.of(connection, user_id, at)
             given = await menus.given_to(connection, user_id, at)
             known = await menus.every(connection) if given else []
+            language = query.language
+            if language is None and any(menu.titles for menu in known):
+                language, _ = await accounts.choices(connection, user_id)
         context.policy = policy = self._live.current
         permissions = codes_shown(context.user, stored.permissions)
         held = HeldCodes(permissions)
@@ -213,6 +239,6 @@ class MenuMine(Responders, at="/api/menu/mine"):
             return policy.judge(GRANT, code, held).allowed
 
         # Ten thousand Buttons take a while to be decided.
-        tree = await asyncio.to_thread(seen, known, given, holds)
+        tree = await asyncio.to_thread(seen, known, given, holds, language)
         shown = {"menus": tree.menus, "buttons": tree.buttons, "codes": tree.codes}
         return OwnMenus.of(SimpleNamespace(**shown, permissions=permissions))

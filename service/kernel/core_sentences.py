@@ -48,6 +48,11 @@ _VALUES: Final = {
     "digits and hyphens",
     "not_a_service_name_form": "must begin with a lower-case letter, and have lower-case letters, digits "
     "and - only",
+    "not_a_language": "must be one of the languages {languages}",
+    "not_a_time_zone": "must be a time zone of the IANA database, such as Asia/Shanghai",
+    "not_language_tags": "must have language tags as keys, such as zh-CN",
+    "language_twice": "must name each language once, in any case",
+    "too_many_languages": "must have at most {most} languages",
     "not_a_device": "must be a device type: {pattern}",
     "not_a_path": "a path starts with '/', and its segments are {segment} or consist of letters, digits and "
     ". _ ~ -; no segment is empty, '.' or '..'",

@@ -3,6 +3,9 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
+
 if TYPE_CHECKING:
     from datetime import tzinfo
 
@@ -13,12 +16,12 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
 _NO_ZONES: Final = ("Factory", "localtime", "posixrules", "posix", "right")
 
 
-def zone_fault(name: str) -> str | None:
+def zone_fault(name: str) -> Sentence | None:
     """Return why ``name`` is refused, half a sentence; None for a zone of the IANA database.
 
     Names are compared exactly: browsers name zones in the spelling of the database.
     """
-    return None if _zone(name) else "must be a time zone of the IANA database, such as Asia/Shanghai"
+    return None if _zone(name) else sentence("not_a_time_zone")
 
 
 def zone_of(name: str | None) -> "tzinfo":

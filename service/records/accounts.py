@@ -343,6 +343,13 @@ async def info(connection: AsyncConnection, user_id: int, at: datetime | None = 
     return await _INFO.one_or_none(connection, _INFO_BY_ID, {"user_id": user_id, "at": at})
 
 
+async def choices(connection: AsyncConnection, user_id: int) -> tuple[str | None, str | None]:
+    """Return the language and the time zone that a user has chosen; None for no choice."""
+    statement = select(user.c.language, user.c.time_zone).where(user.c.id == user_id)
+    row = (await connection.execute(statement)).one_or_none()
+    return (None, None) if row is None else (row.language, row.time_zone)
+
+
 TAKEN = sentence("user_name_taken")
 
 WRITER: Final = RowWriter(UserValues, user)

@@ -20,6 +20,7 @@ from service.kernel import value_rules
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.core_sentences import sentence
 from service.kernel.fields import ITS_EDIT, ITS_TYPE, Field, declared
+from service.kernel.languages import TAG, titles_fault
 from service.records.assignments import in_force, instant
 from service.records.database.filters import contains, contains_folded, equals, one_of
 from service.records.database.paging import RecordList, sorts_of
@@ -82,6 +83,16 @@ class MenuValues:
             description=f"A free object for the front end: at most {value_rules.MOST_BYTES} bytes as JSON, "
             f"{value_rules.MOST_LEVELS} levels, and {value_rules.MOST_KEYS} keys in each object. `PATCH` "
             "replaces it as a whole.",
+        ),
+    ] = None
+    titles: Annotated[
+        dict[str, str] | None,
+        Field(titles_fault, late=True),
+        Meta(
+            extra_json_schema={"propertyNames": {"pattern": TAG}},
+            examples=[{"zh-CN": "用户"}],
+            description="Titles by language tag, of which `GET /api/menu/mine` answers the best one. `PATCH` "
+            "replaces them as a whole.",
         ),
     ] = None
 

@@ -180,6 +180,15 @@ async def test_what_is_shown_of_a_page_is_stored_and_kept_by_a_put_without_it(ho
         ("meta", {"__proto__": {"admin": True}}),
         ("meta", {"a": {"b": {"c": {"d": {}}}}}),
         ("meta", {"a": "x" * 4096}),
+        ("titles", ["Seite"]),
+        ("titles", {"de": 7}),
+        ("titles", {"de": ""}),
+        ("titles", {"de": "two\nlines"}),
+        ("titles", {"de": "x" * 129}),
+        ("titles", {"de_AT": "Seite"}),
+        ("titles", {"": "Seite"}),
+        ("titles", {"zh-CN": "a", "zh-cn": "b"}),
+        ("titles", {f"de-{number}": "Seite" for number in range(65)}),
     ],
 )
 async def test_what_could_lead_elsewhere_or_is_too_much_is_refused_by_its_field(
@@ -189,6 +198,47 @@ async def test_what_could_lead_elsewhere_or_is_too_much_is_refused_by_its_field(
     answer = await shared.ask("POST", "/api/menu", body)
     assert (answer.status, answer.json["code"]) == (422, "validation_failed")
     assert {fault["field"] for fault in answer.json["errors"]} == {name}
+
+
+async def test_titles_are_in_the_language_of_the_request_else_in_that_of_the_profile(house: Inside) -> None:
+    shop = await created(house, "Shop", path="/shop", titles={"zh-CN": "商店", "de": "Laden"})
+    await created(house, "Orders", shop["id"], titles={"zh": "订单"})
+    reader = await member(house, "reader", "system:role:list")
+    for menu in ("Shop", "Orders"):
+        await query(
+            house,
+            "INSERT INTO sys.role_menu SELECT %s, id FROM sys.menu WHERE title = %s",
+            reader.role_id,
+            menu,
+        )
+
+    async def titles(search: str = "") -> list[str]:
+        mine = (await reader.ask("GET", f"/api/menu/mine{search}")).json["data"]["menus"]
+        (above,) = (menu for menu in mine if menu["id"] == shop["id"])
+        return [above["title"], above["children"][0]["title"]]
+
+    assert await titles() == ["Shop", "Orders"]
+    assert await titles("?language=zh-CN") == ["商店", "订单"]
+    assert await titles("?language=ZH-hant") == ["Shop", "订单"]
+    assert await titles("?language=de-AT") == ["Laden", "Orders"]
+    assert (await reader.ask("GET", "/api/menu/mine?language=d")).fields == ["language"]
+    await reader.ask("PUT", "/api/user/profile", {"language": "zh-CN"})
+    assert await titles() == ["商店", "订单"]
+    assert await titles("?language=en") == ["Shop", "Orders"]
+
+    stored = await house.data("GET", f"/api/menu/{shop['id']}")  # to be edited
+    assert (stored["title"], stored["titles"]) == ("Shop", {"zh-CN": "商店", "de": "Laden"})
+    patched = await house.data("PATCH", f"/api/menu/{shop['id']}", {"titles": {"de": "Laden"}})
+    assert patched["titles"] == {"de": "Laden"}
+    assert (await house.data("PATCH", f"/api/menu/{shop['id']}", {"titles": None}))["titles"] is None
+
+
+async def test_a_button_has_titles_and_a_put_of_an_older_client_keeps_them(house: Inside) -> None:
+    button = await created(house, "B", menuType="Button", authMark="shown:yes", titles={"zh-CN": "按钮"})
+    values = ("title", "parentId", "name", "path", "component", "icon", "authMark", "sort", "enabled")
+    body = {name: button[name] for name in values} | {"title": "C"}
+    saved = await house.data("PUT", f"/api/menu/{button['id']}", body)
+    assert (saved["title"], saved["titles"]) == ("C", {"zh-CN": "按钮"})
 
 
 @with_each("name", sorted(SHOWN))

@@ -43,7 +43,7 @@ async def test_a_new_menu_is_answered_whole(shared: Inside) -> None:
         "enabled": True,
         "hidden": False,
         "keepAlive": False,
-        **dict.fromkeys(("redirect", "link", "badge", "meta")),
+        **dict.fromkeys(("redirect", "link", "badge", "meta", "titles")),
         "version": 1,
         "createTime": data["updateTime"],
         "updateTime": data["updateTime"],

@@ -14,6 +14,7 @@ from service.features.notices.store_mail import NewMail
 from service.kernel.languages import LANGUAGES, spelling_of
 from service.kernel.notify import Mailer
 from service.kernel.time_zones import zone_of
+from service.records import accounts
 from service.records.database.transactions import Connection, Database
 from service.settings import Mail, Settings
 
@@ -72,7 +73,7 @@ class Outbox(Mailer):
 
     async def _reader(self, connection: Connection, user_id: int | None) -> Reader:
         """Return the language and zone of a user; those of the installation without a user or a choice."""
-        language, zone = (None, None) if user_id is None else await store_mail.choices(connection, user_id)
+        language, zone = (None, None) if user_id is None else await accounts.choices(connection, user_id)
         shipped = spelling_of(self.settings.mail.language)
         return Reader(language if language in LANGUAGES else shipped, zone_of(zone))
 

@@ -19,7 +19,6 @@ from service.records.database.paging import RecordList
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.base import past
-from service.records.schema.rights import user
 
 MailState: TypeAlias = Literal["waiting", "sent", "given_up"]
 TRIED_FOR: Final = timedelta(days=1)
@@ -115,15 +114,6 @@ _DOUBLINGS: Final = 10  # more would not fit into an interval
 
 async def add(connection: Connection, new: NewMail) -> None:
     await connection.execute(sa.insert(mail).values(asdict(new)))
-
-
-async def choices(connection: Connection, user_id: int) -> tuple[str | None, str | None]:
-    """Return the language and the time zone that a user has chosen; None for no choice."""
-    chosen = await connection.execute(
-        sa.select(user.c.language, user.c.time_zone).where(user.c.id == user_id)
-    )
-    row = chosen.one_or_none()
-    return (None, None) if row is None else (row.language, row.time_zone)
 
 
 async def pending(connection: Connection, *, sends: bool) -> bool:

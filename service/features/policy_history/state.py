@@ -43,6 +43,7 @@ class MenuState:
     link: str | None = None
     badge: str | None = None
     meta: dict[str, Any] | None = None
+    titles: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class ButtonState:
     icon: str | None = None
     sort: int = 0
     enabled: bool = True
+    titles: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

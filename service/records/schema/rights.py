@@ -280,6 +280,11 @@ menu = sa.Table(
         JSONB(none_as_null=True),
         sa.CheckConstraint("jsonb_typeof(meta) = 'object'", name="meta"),
     ),
+    sa.Column(
+        "titles",
+        JSONB(none_as_null=True),
+        sa.CheckConstraint("jsonb_typeof(titles) = 'object'", name="titles"),
+    ),
     folded("title"),
     sa.CheckConstraint("parent_id <> id", name="parent_id"),
     sa.CheckConstraint(

@@ -51,12 +51,13 @@ def changed(state: State, chance: Random) -> State:
                 hidden=chance.random() < 0.5,
                 link=chance.choice([None, "/help"]),
                 meta=chance.choice([None, {}, {"layout": {"wide": True}}]),
+                titles=chance.choice([None, {"zh-CN": "页面"}]),
             )
     buttons = {key: item for key, item in state.buttons.items() if key not in CODES}
     codes = [code for code in CODES if chance.random() < 0.6]
     for code in codes:
         menu, enabled = chance.choice([None, *pages]), chance.random() < 0.8
-        buttons[code] = ButtonState(title="T", menu=menu, enabled=enabled)
+        buttons[code] = ButtonState(title="T", menu=menu, enabled=enabled, titles={"zh-CN": "按钮"})
     some = [*codes, "system:file:list", "system:login-log:list", "system:user:list", "*"]
     resources = {
         key: replace(item, buttons=tuple(code for code in item.buttons if code in buttons))

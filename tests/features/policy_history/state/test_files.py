@@ -168,7 +168,15 @@ def test_the_order_of_a_file_does_not_depend_on_the_order_of_the_objects() -> No
 
 
 # Without these a file keeps what is stored, so they are always written.
-LATE = {"hidden": False, "keepAlive": False, "redirect": None, "link": None, "badge": None, "meta": None}
+LATE = {
+    "hidden": False,
+    "keepAlive": False,
+    "redirect": None,
+    "link": None,
+    "badge": None,
+    "meta": None,
+    "titles": None,
+}
 
 
 def test_a_file_says_what_it_is_and_leaves_out_what_goes_without_saying() -> None:

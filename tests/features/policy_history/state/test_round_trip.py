@@ -72,6 +72,7 @@ MENU: Final = {
     "badge": st.none() | st.sampled_from(ODD),
     "meta": st.none()
     | st.dictionaries(st.sampled_from(["a", "layout"]), st.sampled_from([*ODD, 1, True, ["~"]]), max_size=2),
+    "titles": st.none() | st.dictionaries(st.sampled_from(["zh-CN", "no"]), st.sampled_from(ODD), max_size=2),
     "sort": st.integers(-3, 3),
     "enabled": flags,
 }
