@@ -102,8 +102,9 @@ class Console:
                 return match[0]
             return b'%s="%s/%s/%s"' % (attribute, CONSOLE.encode(), release.encode(), path.encode())
 
-        known = json.dumps(languages(self._texts_folder), ensure_ascii=False, separators=(",", ":"))
-        named = {**self._facts, "languages": known}
+        named = dict(self._facts)
+        if known := languages(self._texts_folder):
+            named["languages"] = json.dumps(known, ensure_ascii=False, separators=(",", ":"))
         facts = "".join(f'data-{name}="{html.escape(value)}" ' for name, value in named.items())
         tag = f"<html {facts}".encode()
         return _REFERENCE.sub(led, page).replace(b"<html ", tag, 1)
