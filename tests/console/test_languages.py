@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Response, Route, expect
@@ -14,7 +16,8 @@ from tests.console.house import House
 from tests.console.states import SIZES, faults, paths, show, states
 from tests.console.test_texts import message, texts_of
 from tests.console.visits import Visit, new_context, script, settled
-from tests.support.seeded import ADMINISTRATOR_PASSWORD
+from tests.support.cases import with_each
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 CHINESE: Final = "zh-CN"
 READER: Final = "lingua"
@@ -184,11 +187,73 @@ def spoken_backwards(house: House) -> Iterator[Visit]:
         assert visit.troubles == []
 
 
+@pytest.mark.extended
+@pytest.mark.timeout(3_600)
+def test_no_text_is_written_in_a_script_and_no_layout_breaks_longer_and_from_right_to_left(
+    house: House,
+) -> None:
+    ids = store_long(house)
+    known, pressed = UNITS | chinese_words(), set[tuple[str, str]]()
+    broken: list[str] = []
+    with spoken_backwards(house) as visit:
+        heard = Heard(visit)
+        sign_in_backwards(visit)
+        expect(visit.page.locator("html")).to_have_attribute("dir", "rtl")
+        for path in paths(ids):
+            for state in states(visit, path, pressed):
+                broken += [f"{state}: {text}" for text in foreign(visit, heard, known)]
+                broken += faults(visit, state, [size["width"] for size in SIZES])
+    assert not broken, "\n".join(broken)
+
+
 def sign_in_backwards(visit: Visit) -> None:
     """Sign in by the page, whose words nobody reads."""
     page = visit.page
-    page.locator("input[name=userName]").fill(READER)
+    page.locator("input[name=userName]").fill(ADMINISTRATOR)
     page.locator("input[type=password]").fill(ADMINISTRATOR_PASSWORD)
     page.locator("main button[type=submit]").click()
     expect(page.get_by_role("navigation").first).to_be_visible()
     settled(page)
+
+
+FOREIGN: Final = re.compile(r"[\u0590-\u08ff\u0e00-\u0e7f\ufb1d-\ufefc]|\b(?:256\d|14[04]\d)\b")
+"""Letters and digits of Arabic and Thai, and years of the calendars of Thailand, Iran and Saudi Arabia."""
+
+
+@with_each("locale", ["fa-IR", "th-TH", "ar-EG"])
+def test_an_english_page_has_no_digit_month_or_calendar_of_the_browser(house: House, locale: str) -> None:
+    with new_context(house, locale=locale) as context:
+        visit = Visit(house, context)
+        visit.page.goto(CONSOLE)
+        visit.sign_in()
+        expect(visit.page.locator("html")).to_have_attribute("lang", "en")
+        for path in ("/", "/users", "/logs/operations", "/activity", "/files", "/policy/revisions"):
+            show(visit.page, path)
+            shown: str = visit.page.evaluate(script("languages", "all()"))
+            assert FOREIGN.search(shown) is None, (path, FOREIGN.findall(shown))
+        assert visit.troubles == []
+
+
+def test_times_are_in_the_zone_of_the_account_which_the_page_names(chinese: Visit) -> None:
+    chinese.page.goto(CONSOLE)
+    chinese.sign_in(READER)
+    page = chinese.page
+    expect(page.locator(".foot")).to_contain_text("Asia/Shanghai")
+    show(page, "/logs/operations")
+    shown = page.locator("main table time").first
+    instant = datetime.fromisoformat(shown.get_attribute("datetime") or "")
+    then = instant.astimezone(ZoneInfo("Asia/Shanghai"))
+    exact = rf"{then.year}年{then.month}月{then.day}日.*{then:%H:%M:%S}"
+    expect(shown).to_have_attribute("title", re.compile(exact))
+
+
+def test_a_page_is_found_by_its_name_in_another_language(chinese: Visit) -> None:
+    chinese.page.goto(CONSOLE)
+    chinese.sign_in(READER)
+    page = chinese.page
+    for typed in ("revis", "策略版"):
+        page.keyboard.press("Control+k")
+        page.locator("dialog.palette input").fill(typed)
+        expect(page.get_by_role("option", name="策略版本").first).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog.palette")).to_have_count(0)

@@ -20,7 +20,20 @@ CATEGORIES = {"en": {"one", "other"}, "zh-CN": {"other"}}
 
 NAMES = {
     *("API", "CSV", "HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "HTTPS", "ID", "IP", "JSON", "Lines"),
-    *("OpenAPI", "OpenID", "Connect", "Portcullis", "SCIM", "Swagger", "URL", "UTC", "Cookie", "Mac", "XLSX"),
+    *(
+        "OpenAPI",
+        "OpenID",
+        "Connect",
+        "Portcullis",
+        "SCIM",
+        "Swagger",
+        "URL",
+        "UTC",
+        "Cookie",
+        "Mac",
+        "XLSX",
+        "Excel",
+    ),
     *("Alt", "Ctrl", "Orders", "SMTP"),
     # Codes, commands, paths and members that stand in sentences.
     *(

@@ -10,7 +10,7 @@ import * as notices from "./notices.js";
 import * as queue from "./queue.js";
 import { match, navigation, page, reconsider, start, stop, useViews } from "./router.js";
 import { session } from "./session.js";
-import { shownNumber, useZone } from "./locale.js";
+import { shownNumber, useZone, zoneOfPage } from "./locale.js";
 
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
@@ -31,6 +31,8 @@ const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting };
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
+/** The zone in which all times are shown. */
+const zoned = h("span");
 /** True until the frame is drawn for a caller of whom the start of the page has asked already. */
 let identified = false;
 /** The title of the view that is shown, and how much waits for the caller, by what stands beside its entry. */
@@ -175,6 +177,7 @@ async function refreshed() {
   if (!identified) await session.identify();
   identified = false;
   useZone(session.me?.timeZone);
+  zoned.textContent = FRAME.zone(zoneOfPage());
   const { me, operations } = session;
   if (!me) return;
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
@@ -307,6 +310,7 @@ function foot() {
     guide && elsewhere(guide, FRAME.guide),
     api && elsewhere(api, FRAME.api),
     version && h("span", null, FRAME.version(version)),
+    zoned,
   );
 }
 

@@ -37,6 +37,12 @@ export function zoneOfPage() {
   return dates({}).resolvedOptions().timeZone;
 }
 
+/** Return the short name of the zone at a time, such as `GMT+1`. @param {Date} date */
+export function zoneName(date) {
+  const parts = dates({ timeZoneName: "short" }).formatToParts(date);
+  return parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
+}
+
 /**
  * @template T
  * @param {new (locale: string, options: any) => T} format

@@ -4,7 +4,7 @@ import { h } from "../core/dom.js";
 import { match, navigation } from "../core/router.js";
 import { session } from "../core/session.js";
 import { OWN } from "../navigation.js";
-import { PALETTE as T } from "../strings/find.js";
+import { ALIASES, PALETTE as T } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
 import { combobox } from "./combobox.js";
 import { dialog } from "./dialog.js";
@@ -87,8 +87,13 @@ async function destinations(text, signal) {
 function pages(text) {
   const all = [["/", FRAME.home], ...navigation().flatMap(([, entries]) => entries), ...OWN];
   return all
-    .filter(([path, title]) => title.toLowerCase().includes(text) && offered(path))
+    .filter(([path, title]) => named(title).some((name) => name.includes(text)) && offered(path))
     .map(([path, title]) => ({ text: title, group: T.pages, value: path }));
+}
+
+/** Return the title of a page in all languages, in lower case. @param {string} title */
+function named(title) {
+  return [title, ...(ALIASES[title] ?? [])].map((name) => name.toLowerCase());
 }
 
 /** @param {string} path */

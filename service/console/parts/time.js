@@ -1,7 +1,7 @@
 // @ts-check
 /** Times in the reader's zone; the exact instant shows on hover. They are no tab stops: they do nothing. */
 import { h } from "../core/dom.js";
-import { away, dates, timeText } from "../core/locale.js";
+import { away, dates, timeText, zoneName } from "../core/locale.js";
 import { FORM } from "../strings/form.js";
 
 /** @type {Record<string, Intl.DateTimeFormatOptions>} */
@@ -46,12 +46,13 @@ export function edited({ updateTime, updatedBy }) {
 }
 
 /**
- * Return a time, and how far it is from now, such as "in 3 days"; nothing for none.
+ * Return a time with its zone, and how far it is from now, such as "in 3 days"; nothing for none.
  * @param {string | null | undefined} iso RFC 3339.
  */
 export function coming(iso) {
   if (!iso) return null;
-  return [time(iso), " ", h("small", null, `(${since(new Date(iso), Infinity)})`)];
+  const date = new Date(iso);
+  return [time(iso), ` ${zoneName(date)} `, h("small", null, `(${since(date, Infinity)})`)];
 }
 
 export { timeText };

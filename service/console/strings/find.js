@@ -4,6 +4,9 @@ import { say, saying, texts } from "../core/texts.js";
 
 const T = /** @type {import("../texts/en/find.json")} */ (await texts("find"));
 
+/** What pages are called in the other languages, by what they are called in this one. */
+export const ALIASES = /** @type {Record<string, string[]>} */ (await texts("aliases"));
+
 export const COMBOBOX = saying(T.COMBOBOX, {
   count: (/** @type {number} */ n) => say(T.COMBOBOX.count, { n }),
 });

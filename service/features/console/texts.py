@@ -15,6 +15,8 @@ BUNDLES: Final = ("start", "rest")
 """The names of the bundles of a language."""
 
 _LANGUAGE: Final = "language.json"
+_OWN: Final = ("home", "account", "notices", "devices", "logins")
+"""The pages of the own account, by the names of their titles."""
 
 Texts = dict[str, Any]
 
@@ -31,18 +33,28 @@ def bundles(folder: Path) -> dict[str, bytes]:
     """Return the bundles of all languages as JSON, by file name, such as ``zh-CN.start.json``."""
     english = _files(folder / FALLBACK)
     made = {}
-    for tag in languages(folder):
-        files = _over(english, _files(folder / tag))
+    all_files = {tag: _over(english, _files(folder / tag)) for tag in languages(folder)}
+    for tag, files in all_files.items():
         parts: dict[str, Texts] = {name: {} for name in BUNDLES}
         for path, texts in files.items():
             folder_of, _, name = path.rpartition("/")
             bundle = folder_of or "rest"
             if bundle in parts:
                 parts[bundle][name] = texts
+        others = [_titles(each) for other, each in all_files.items() if other != tag]
+        if titles := _titles(files):
+            parts["rest"]["aliases"] = {titles[name]: [each[name] for each in others] for name in titles}
         for name, texts in parts.items():
             text = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
             made[f"{tag}.{name}.json"] = text.encode()
     return made
+
+
+def _titles(files: dict[str, Texts]) -> dict[str, str]:
+    """Return the titles of pages, by which they are searched for in all languages."""
+    frame = files.get("frame", {})
+    named: dict[str, str] = {**frame.get("ENTRIES", {})}
+    return named | {name: text for name in _OWN if (text := frame.get("FRAME", {}).get(name))}
 
 
 def _files(folder: Path) -> dict[str, Texts]:

@@ -56,7 +56,8 @@ function faults() {
   }
   for (const one of every("input, select, textarea")) {
     const [own, around] = [one, one.parentElement].map((each) => each.getBoundingClientRect());
-    if (own.width > 4 && own.right > around.right + 1) faults.push(`wider than its place: ${name(one)}`);
+    const out = own.right > around.right + 1 || own.left < around.left - 1;
+    if (own.width > 4 && out) faults.push(`wider than its place: ${name(one)}`);
   }
   for (const one of every(".filter")) {
     const { width } = one.getBoundingClientRect();
@@ -104,7 +105,8 @@ function astray() {
       [left, right] = [left, right].map((x) => Math.min(Math.max(x, edge.left), edge.right));
       [top, bottom] = [top, bottom].map((y) => Math.min(Math.max(y, edge.top), edge.bottom));
     }
-    return { left, right, top, bottom, height: bottom - top };
+    const mirrored = document.documentElement.dir === "rtl"; // there the next one is to the left
+    return { left: mirrored ? -right : left, right: mirrored ? -left : right, top, bottom, height: bottom - top };
   };
   const name = (one) => `${one.localName} ${one.ariaLabel ?? (one.labels?.[0] ?? one).textContent}`;
   const all = top.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]");
