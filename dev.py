@@ -338,8 +338,8 @@ def promtool() -> Path | None:
 
 
 def long_files() -> list[str]:
-    """Return the files of the service and its client with more than ``LONG`` lines."""
-    paths = sorted(path for part in ("service", "portcullis_client") for path in (ROOT / part).rglob("*.py"))
+    """Return the files of the service with more than ``LONG`` lines."""
+    paths = sorted((ROOT / "service").rglob("*.py"))
     return [str(path.relative_to(ROOT)) for path in paths if path.read_text().count("\n") > LONG]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from portcullis_client import AsyncPortcullis, Portcullis
+from service.client import AsyncPortcullis, Portcullis
 
 URL, KEY = "http://portcullis.test", "pck_1_secret"
 Answer = Callable[[httpx.Request], httpx.Response]

@@ -7,8 +7,8 @@ import json
 import os
 from typing import Any
 
-from portcullis_client import GuardASGI, GuardWSGI, User
-from portcullis_client.wsgi import AssertedWSGI
+from service.client import GuardASGI, GuardWSGI, User
+from service.client.wsgi import AssertedWSGI
 from tests.client.decision_points import DecisionPoint
 
 MOUNTED_AT = os.environ.get("MOUNTED_AT", "")

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from portcullis_client import User
-from portcullis_client.assertion import Assertions
-from portcullis_client.wsgi import AssertedWSGI
 from service.authn.tokens import Tokens
+from service.client import User
+from service.client.assertion import Assertions
+from service.client.wsgi import AssertedWSGI
 from service.features.decisions.assertions import Assertions as Issuer
 from tests.authn.keys import settings_for
 from tests.features.decisions.decision_point import ALICE

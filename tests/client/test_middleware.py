@@ -9,10 +9,10 @@ from urllib.parse import unquote_to_bytes
 import httpx
 import pytest
 
-from portcullis_client import GuardASGI, GuardWSGI, User, gate
-from portcullis_client.asgi import Message
-from portcullis_client.wsgi import AssertedWSGI
 from service import errors
+from service.client import GuardASGI, GuardWSGI, User, gate
+from service.client.asgi import Message
+from service.client.wsgi import AssertedWSGI
 from service.web.messages import original
 from service.web.requests.problems import refusals, type_of
 from tests.client.decision_points import ALICE, DecisionPoint, decided

@@ -19,13 +19,13 @@ def project_of(folder: Path) -> dict[str, Any]:
 
 
 _PROJECT: Final = project_of(ROOT)
-_CLIENT: Final = ROOT / "portcullis_client"
+_CLIENT: Final = ROOT / "service" / "client"
 _LOCKED: Final = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]
 # What comes behind these words, up to the end of the command: options, and what is installed.
 _INSTALLS: Final = re.compile(
     r"(?:\bpip3?|\bpipx|\buv(?: pip| tool)?) (?:install|add|download)\b([^\n;&|`#)]*)"
 )
-_EXTRA: Final = re.compile(r"(?<!/)\b([A-Za-z][\w.-]*)\[([a-z]+)\]")
+_EXTRA: Final = re.compile(r"\b([A-Za-z][\w.-]*)\[([a-z]+)\]")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 _OTHERS: Final = frozenset({"uv", "pycasbin", "casbin", "pre-commit"})
 """What dev.py and the check of the start install, and a program that contributors may use."""
@@ -34,8 +34,7 @@ _OTHERS: Final = frozenset({"uv", "pycasbin", "casbin", "pre-commit"})
 def pages() -> Iterator[Path]:
     """Yield what people read or run: pages, files for operators, the messages of the program."""
     yield from (ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "dev.py"))
-    places = (("docs", "*.md"), ("deploy", "*"), ("policies", "*.md"))
-    for folder, pattern in (*places, ("service", "*.py"), ("portcullis_client", "*.py")):
+    for folder, pattern in (("docs", "*.md"), ("deploy", "*"), ("service", "*.py"), ("policies", "*.md")):
         yield from (path for path in sorted((ROOT / folder).rglob(pattern)) if path.is_file())
 
 

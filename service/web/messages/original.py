@@ -49,7 +49,7 @@ _OVERRIDES: Final = frozenset(
         b"x-rewrite-url",
     }
 )
-"""Headers by which a back end takes another method or path; ``portcullis_client.gate`` refuses the same."""
+"""Headers by which a back end takes another method or path; ``service.client.gate`` refuses the same."""
 
 # All that a name may have beside letters, digits and "-" (RFC 9110 §5.6.2).
 _SEPARATORS: Final = b"!#$%&'*+.^_`|~"

@@ -19,9 +19,9 @@ from typing import Any
 import httpx
 import pytest
 
-from portcullis_client.asking import AsyncPortcullis, since_boot
-from portcullis_client.entities import Question, Resource, Subject
 from service.authn.signing_keys import new_pair
+from service.client.asking import AsyncPortcullis, since_boot
+from service.client.entities import Question, Resource, Subject
 from tests.support.running import Running, command, environment, running
 from tests.support.set_clock import SetClock
 from tests.support.waiting import eventually_here
