@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.site import asvs, command_line, events
+from docs.site import asvs, command_line, events, sentences
 from service import settings
 from service.kernel import permission_catalogue
 
@@ -21,6 +21,7 @@ def parts() -> dict[str, str]:
         "asvs": asvs.markdown(),
         "commands": command_line.markdown(),
         "events": events.markdown(),
+        "sentences": sentences.markdown(),
         "permissions": permission_catalogue.markdown(),
         "settings": settings.markdown(),
     }

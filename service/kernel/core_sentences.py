@@ -399,13 +399,18 @@ sentence: Final = Sentences(_VALUES | _TYPES | _REQUESTS | _STORES | _RECORDS | 
 """The sentences of the core."""
 
 
+def sentences_of_features() -> dict[str, Mapping[str, str]]:
+    """Return the templates of each feature with sentences by code, by the title of the feature."""
+    stated = [feature for feature in declared() if feature.sentences]
+    return {feature.title: feature.part(feature.sentences).texts for feature in stated}
+
+
 def every_sentence() -> dict[str, str]:
     """Return the templates of the core and of features by code; ValueError for one declared twice."""
     texts = dict(sentence.texts)
-    for feature in declared():
-        own = feature.part(feature.sentences).texts if feature.sentences else {}
+    for title, own in sentences_of_features().items():
         if twice := texts.keys() & own.keys():
-            raise ValueError(f"{feature.name} declares {', '.join(sorted(twice))} again")
+            raise ValueError(f"{title}: {', '.join(sorted(twice))} is declared already")
         texts |= own
     return texts
 

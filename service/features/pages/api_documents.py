@@ -13,6 +13,7 @@ from typing import Final
 from service.errors import Refusal
 from service.features.pages.links import API
 from service.features.pages.plain_page import plain_page
+from service.kernel.core_sentences import every_sentence
 from service.web.requests.problems import ERRORS_PAGE, refusals, type_of
 from service.web.requests.routes import Routes
 from service.web.sites.api_document import Shown
@@ -43,8 +44,22 @@ def errors_page(shown: Sequence[type[Refusal]]) -> bytes:
         "Problem codes",
         f"""<p>Every refusal is an <code>application/problem+json</code> document (RFC 9457).
 Clients switch on its <code>code</code>.</p>
-{sections}""",
+{sections}
+{_sentences()}""",
     )
+
+
+def _sentences() -> str:
+    """Return the codes of all details and faults, with their English texts."""
+    rows = "\n".join(
+        f"<tr><td><code>{code}</code></td><td>{html.escape(text)}</td></tr>"
+        for code, text in sorted(every_sentence().items())
+    )
+    return f"""<section id="sentences">
+<h2>Sentences</h2>
+<p>The codes of details and of faults of fields, with the templates of their texts.</p>
+<table>{rows}</table>
+</section>"""
 
 
 def _section(refusal: type[Refusal]) -> str:
