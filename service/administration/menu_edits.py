@@ -274,6 +274,7 @@ def _in_use(uses: menus.Uses) -> Conflict:
         "resources": uses.resources,
         "resourceCount": uses.resource_count,
     }
-    kinds = {"childCount": "child menus", "roleCount": "roles", "resourceCount": "resources"}
-    by = ", ".join(f"{details[count]} {kind}" for count, kind in kinds.items() if details[count])
-    return Conflict(sentence("menu_in_use", by=by), rule="in_use", **details)
+    stated = sentence(
+        "menu_in_use", children=uses.child_count, roles=uses.role_count, resources=uses.resource_count
+    )
+    return Conflict(stated, rule="in_use", **details)

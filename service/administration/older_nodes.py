@@ -12,17 +12,14 @@ from service.records.published.policy_workers import LINE_ENDS, WINDOWS, PolicyW
 
 Knows = Callable[[PolicyWorker], bool]
 
-_WITHOUT: Final[dict[str, tuple[Knows, str]]] = {
-    ASSURANCE: (lambda worker: ASSURANCE in worker.layers, "that does not support authentication demands"),
-    REQUEST: (lambda worker: REQUEST in worker.layers, "that does not support access requests"),
-    REVIEW: (lambda worker: REVIEW in worker.layers, "that does not support reviews"),
-    WINDOWS: (
-        lambda worker: WINDOWS in worker.knows,
-        "that does not support assignments with a start or an end",
-    ),
-    LINE_ENDS: (lambda worker: LINE_ENDS in worker.knows, "that does not support an expiry of public access"),
+_KNOWN: Final[dict[str, Knows]] = {
+    ASSURANCE: lambda worker: ASSURANCE in worker.layers,
+    REQUEST: lambda worker: REQUEST in worker.layers,
+    REVIEW: lambda worker: REVIEW in worker.layers,
+    WINDOWS: lambda worker: WINDOWS in worker.knows,
+    LINE_ENDS: lambda worker: LINE_ENDS in worker.knows,
 }
-"""Forms that older versions lack: a test of a worker, and a description of a worker without the form."""
+"""Forms that older versions lack: a test of a worker."""
 
 
 async def require_known(connection: Connection, form: str) -> None:
@@ -30,10 +27,6 @@ async def require_known(connection: Connection, form: str) -> None:
 
     Otherwise raises Conflict: an older worker would allow requests that the others refuse.
     """
-    knows, kind = _WITHOUT[form]
     for worker in await policy_workers.present(connection):
-        if not knows(worker):
-            raise Conflict(
-                sentence("older_nodes", worker=worker.worker, version=kind),
-                rule="older_nodes",
-            )
+        if not _KNOWN[form](worker):
+            raise Conflict(sentence("older_nodes", worker=worker.worker, form=form), rule="older_nodes")

@@ -269,7 +269,9 @@ _RECORDS: Final = {
     "menu_with_code": "Only a Button has a permission code",
     "button_without_code": "A Button must have a permission code",
     "button_with_page": "A Button can't have a path or other navigation values",
-    "menu_in_use": "The menu is in use: {by}",
+    "menu_in_use": "The menu is in use: {children, plural, =0 {} other {# child menus}}{roles, plural, =0 "
+    "{} other {{children, plural, =0 {} other {, }}# roles}}{resources, plural, =0 {} other {{children, "
+    "plural, =0 {{roles, plural, =0 {} other {, }}} other {, }}# resources}}",
     "own_prefix": "is the prefix of Portcullis's own permission codes",
     "reason_missing": "must state a reason",
     "role_code_fixed": "The code of a role can't be changed",
@@ -293,7 +295,9 @@ _RECORDS: Final = {
     "same_path_for_router": "{object} (resource {resource}) is the same path for the router of {service}",
     "same_paths_for_router": "{object} (resource {resource}) and {other} (resource {other_resource}) would "
     "be the same path for the router of {service}",
-    "older_nodes": "{worker} runs a version {version}: upgrade all nodes first",
+    "older_nodes": "{worker} runs a version that does not support {form, select, assurance {authentication "
+    "demands} request {access requests} review {reviews} windows {assignments with a start or an end} other "
+    "{an expiry of public access}}: upgrade all nodes first",
     # Further records and acts
     "no_such_revision": "There is no such revision",
     "no_such_directory": "There is no such directory",
@@ -375,10 +379,10 @@ _LINES: Final = {
     "object_not_an_action": "the object must be '<service> <action>' with an action of {actions}, not "
     "{object}",
     "object_not_an_act": "the object must be an act and its target, such as 'delete others', not {object}",
-    "object_always_closed": "'{object}' is always closed, so no line can open it",
+    "object_always_closed": "{object} is always closed, so no line can open it",
     "code_of_line_malformed": "the code must be a permission code, @anyone, @login or @nobody, not {code}",
     "end_of_line_refused": "only public access to other services can have an end, not {code}",
-    "end_of_line_malformed": "an end must have the form '{form}', or the same with @login, not {code}",
+    "end_of_line_malformed": "an end must have the form {form}, or the same with @login, not {code}",
     "object_not_code": "object and code of a line of this layer must be equal, not {object} and {code}",
     "code_of_line_required": "the code must be a permission code, not {code}",
     "code_of_line_not_among": "the code must be one of {codes}, not {code}",

@@ -10,6 +10,7 @@ import pytest
 
 from service.features.console.console import FILES, TEXTS
 from service.features.console.texts import FALLBACK, bundles, languages
+from tests.console.refusal_texts import ENGLISH, english
 
 FOLDER = FILES / TEXTS
 SHIPPED = sorted(languages(FOLDER))
@@ -253,3 +254,8 @@ def test_a_language_without_a_text_has_the_english_one(tmp_path: Path) -> None:
     assert made["eo.start.json"] == {"common": {"A": {"one": "One", "two": ["Du", "Three"]}}}
     assert made["en.rest.json"] == made["eo.rest.json"] == {}
     assert list(languages(tmp_path)) == ["en", "eo"]
+
+
+def test_each_sentence_of_the_service_has_a_text() -> None:
+    """If not: python -m tests.console.refusal_texts, then translate the new ones."""
+    assert json.loads(ENGLISH.read_text("utf-8")) == english()

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -212,3 +213,8 @@ def test_each_rule_of_a_field_returns_a_sentence() -> None:
 def return_of(rule: fields.Rule) -> object:
     """Return the annotated result of a rule, which may be an object that is called."""
     return get_type_hints(rule if isinstance(rule, FunctionType) else type(rule).__call__)["return"]
+
+
+def test_no_template_has_an_apostrophe_before_a_brace() -> None:
+    """In ICU messages it would quote what follows."""
+    assert [code for code, text in every_sentence().items() if re.search("'[{}#]", text)] == []

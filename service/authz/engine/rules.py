@@ -204,7 +204,7 @@ def _account_fault(name: str) -> Sentence | None:
 
 def _account_code_fault(name: str, code: str) -> Sentence | None:
     if name in account_acts.NEVER_OPEN and code != NOBODY:
-        return sentence("object_always_closed", object=name)
+        return sentence("object_always_closed", object=f"'{name}'")
     return _code_fault(name, code)
 
 
@@ -219,7 +219,7 @@ def _ending_fault(layer: str, name: str, code: str) -> Sentence | None:
         return sentence("end_of_line_refused", code=repr(code))
     if is_opening_word(code):
         return None
-    return sentence("end_of_line_malformed", form=f"{ANYONE}{UNTIL}2026-12-31T00:00:00Z", code=repr(code))
+    return sentence("end_of_line_malformed", form=f"'{ANYONE}{UNTIL}2026-12-31T00:00:00Z'", code=repr(code))
 
 
 def _same_code_fault(name: str, code: str) -> Sentence | None:

@@ -32,6 +32,11 @@ export function isInitial(problem: unknown): boolean;
  */
 export class Problem extends Error {
     /**
+     * Puts the texts of a refusal into another language, by their codes and parameters, before it is thrown.
+     * @type {((problem: Problem) => Promise<void>) | undefined}
+     */
+    static translate: ((problem: Problem) => Promise<void>) | undefined;
+    /**
      * @param {number} status
      * @param {ProblemDocument} document
      * @param {number} [retryAfter] Seconds to wait, if the answer said so.

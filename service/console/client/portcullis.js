@@ -30,6 +30,12 @@ const KEYED = new Set([
  */
 export class Problem extends Error {
   /**
+   * Puts the texts of a refusal into another language, by their codes and parameters, before it is thrown.
+   * @type {((problem: Problem) => Promise<void>) | undefined}
+   */
+  static translate = undefined;
+
+  /**
    * @param {number} status
    * @param {ProblemDocument} document
    * @param {number} [retryAfter] Seconds to wait, if the answer said so.
@@ -175,7 +181,14 @@ async function problemOf(response) {
   }
   const requestId = response.headers.get("X-Request-Id") ?? undefined;
   const wait = Number(response.headers.get("Retry-After") ?? NaN);
-  return new Problem(response.status, { requestId, ...document }, Number.isFinite(wait) ? wait : undefined);
+  const retryAfter = Number.isFinite(wait) ? wait : undefined;
+  const problem = new Problem(response.status, { requestId, ...document }, retryAfter);
+  try {
+    await Problem.translate?.(problem);
+  } catch {
+    // Without texts, they stay English.
+  }
+  return problem;
 }
 
 /**

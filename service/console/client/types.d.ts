@@ -52,6 +52,9 @@ export interface ProblemDocument {
   code?: Code;
   title?: string;
   detail?: string;
+  /** The code of `detail` and its parameters, unless it is the title. */
+  detailCode?: string;
+  params?: Record<string, any>;
   status?: number;
   requestId?: string;
   /** What is wrong with each field. */
@@ -92,7 +95,12 @@ export interface Violation {
   field: string;
   message: string;
   row?: number;
+  /** The code of `message`; in a row, that of the refusal. */
   code?: string;
+  /** The code of `message` in a row. */
+  detailCode?: string;
+  /** The parameters of `message`. */
+  params?: Record<string, any>;
 }
 
 export interface Options {

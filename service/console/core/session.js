@@ -1,6 +1,7 @@
 // @ts-check
 /** The session of this browser: that of the client, typed by the operations of the API. */
 import { Session } from "../client/portcullis.js";
+import "./refusals.js";
 
 /** @typedef {import("../client/types.js").Me} Me */
 

@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * The texts of the console in the language of the page, which is the only one loaded. They are data: ICU messages in
- * `texts/<language>`, which the service sends as two bundles: `start` for the page that asks for a login, and the rest.
+ * `texts/<language>`, which the service sends as bundles: `start` for the page that asks for a login, `refusals` for what
+ * the service says, and the rest.
  * A change of the language replaces them in place, so read them when something is shown, not when a module is loaded.
  */
 import { pluralOf, shownNumber, speak } from "./locale.js";
@@ -34,7 +35,8 @@ export function languageOfPage() {
  * @param {string} file
  */
 export async function texts(file) {
-  return (await bundle(file.startsWith("start/") ? "start" : "rest"))[file.replace("start/", "")];
+  const [folder, name] = file.includes("/") ? file.split("/") : ["rest", file];
+  return (await bundle(folder))[name];
 }
 
 /** Load a bundle, once. @param {string} name */
@@ -58,6 +60,7 @@ export async function useLanguage(tag) {
   if (bundles.rest) return true;
   if (bundles.start) replace(await bundles.start, await fetched(tag, "start"));
   language = tag;
+  delete bundles.refusals;
   parsed.clear();
   speak(tag, LANGUAGES[tag]);
   return false;

@@ -1,7 +1,7 @@
-"""The texts of the console: a folder of JSON files for each language, sent as two bundles.
+"""The texts of the console: a folder of JSON files for each language, sent as three bundles.
 
 ``start`` has the files below ``start``, which the page that asks for a login needs; ``rest`` has those
-beside it. Files below ``server`` are for mails: no browser gets them. A text that a language does not have is
+beside it. ``refusals`` has the sentences of the service, by code, for languages other than English. Files below ``server`` are for mails: no browser gets them. A text that a language does not have is
 the English one.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FALLBACK: Final = "en"
-BUNDLES: Final = ("start", "rest")
+BUNDLES: Final = ("start", "rest", "refusals")
 """The names of the bundles of a language."""
 
 _LANGUAGE: Final = "language.json"

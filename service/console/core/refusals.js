@@ -1,0 +1,46 @@
+// @ts-check
+/**
+ * The details and faults of refusals in the language of the page: the service sends them in English, with codes and
+ * parameters. A code without a text stays English.
+ */
+import { Problem } from "../client/portcullis.js";
+import { listed } from "./locale.js";
+import { languageOfPage, say, texts } from "./texts.js";
+
+/** @typedef {{code?: string, params?: Record<string, any>, message: string}} Sentence */
+
+Problem.translate = async (problem) => {
+  if (languageOfPage() === "en" || problem.status === 0) return;
+  const T = /** @type {import("../texts/en/refusals/sentences.json")} */ (await texts("refusals/sentences"));
+  const known = /** @type {Record<string, string>} */ (/** @type {unknown} */ (T.SENTENCES));
+  const { document } = problem;
+  const { params } = document;
+  problem.title = translated(known, { code: document.code ?? "", message: problem.title });
+  problem.detail = translated(known, {
+    code: document.detailCode ?? document.code ?? "",
+    ...(params && { params }),
+    message: problem.detail,
+  });
+  for (const fault of problem.violations) {
+    const code = fault.detailCode ?? fault.code;
+    fault.message = translated(known, { ...fault, ...(code !== undefined && { code }) });
+  }
+};
+
+/**
+ * Return a sentence in the language of the page; its message if there is no text for its code.
+ * @param {Record<string, string>} known
+ * @param {Sentence} sentence
+ * @returns {string}
+ */
+function translated(known, { code = "", params = {}, message }) {
+  if (!Object.hasOwn(known, code)) return message;
+  const shown = Object.entries(params).map(([name, value]) => [name, shownValue(known, value)]);
+  return say(/** @type {string} */ (known[code]), Object.fromEntries(shown));
+}
+
+/** @param {Record<string, string>} known @param {any} value @returns {string | number} */
+function shownValue(known, value) {
+  if (Array.isArray(value)) return listed(value);
+  return value !== null && typeof value === "object" ? translated(known, value) : value;
+}
