@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * The texts of the console in the language of the page, which is the only one loaded. They are data: ICU messages in
- * `texts/<language>`, which the service sends as bundles: `start` for the page that asks for a login, `refusals` for what
- * the service says, and the rest.
+ * `texts/<language>`, which the service sends as bundles: `start` for the page that asks for a login, `refusals` for
+ * what the service says, and the rest.
  * A change of the language replaces them in place, so read them when something is shown, not when a module is loaded.
  */
 import { pluralOf, shownNumber, speak } from "./locale.js";

@@ -1,8 +1,8 @@
 """The texts of the console: a folder of JSON files for each language, sent as three bundles.
 
 ``start`` has the files below ``start``, which the page that asks for a login needs; ``rest`` has those
-beside it. ``refusals`` has the sentences of the service, by code, for languages other than English. Files below ``server`` are for mails: no browser gets them. A text that a language does not have is
-the English one.
+beside it. ``refusals`` has the sentences of the service by code, for languages other than English. Files
+below ``server`` are for mails: no browser gets them. A text that a language does not have is the English one.
 """
 
 import json
