@@ -63,8 +63,8 @@ class Heard:
 def foreign(visit: Visit, heard: Heard, known: set[str]) -> list[str]:
     """Return the texts of the page with a word that is neither in ``known`` nor the service's."""
     given = known | heard.read() | words_in(visit.page.url) | ADDRESSED
-    said: list[str] = visit.page.evaluate(script("languages", "texts()"))
-    return sorted({f"{text[:80]} [{', '.join(rest)}]" for text in said if (rest := words_in(text) - given)})
+    texts: list[str] = visit.page.evaluate(script("languages", "texts()"))
+    return sorted({f"{text[:80]} [{', '.join(rest)}]" for text in texts if (rest := words_in(text) - given)})
 
 
 @pytest.fixture
