@@ -110,7 +110,7 @@ class TokenVerifier:
         """
         try:
             key, payload = signed_payload(token, self._key_of)
-            # Of the union of all kinds: a kind alone would accept claims without a ``typ``.
+            # The union of all kinds requires a ``typ``; one kind alone does not.
             claims = msgspec.convert(strict_json(payload), Claims)
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
             raise TokenInvalid from None

@@ -14,10 +14,10 @@ from casbin.model import Model
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, Rule
-from service.authz.publishing.adapter import PolicyAdapter
 from service.kernel.assurance import BY_STRONGEST, Satisfied
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.text import counted
+from service.laboratory.casbin_adapter import PolicyAdapter
 from service.laboratory.table_run import casbin_decider
 from service.laboratory.tables import Question
 from service.records.database.transactions import SyncConnection
