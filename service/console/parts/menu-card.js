@@ -17,6 +17,7 @@ import { record } from "./record.js";
 import { requestLine } from "./request-line.js";
 import { OWN } from "./resources.js";
 import { table } from "./rows.js";
+import { menuTitle } from "./seed.js";
 import { edited } from "./time.js";
 
 const BOUND = "/api/menu/{id}/resources";
@@ -44,7 +45,7 @@ export function menuRecord(page, forest, place, among, move) {
   return record(page, {
     base: `/menus/${menu.id}`,
     crumbs: [["/menus", T.title], ...above(place)],
-    title: menu.title,
+    title: menuTitle(menu),
     state: !menu.enabled && badge(T.disabledState, "warn"),
     primary: edits && linkButton(`/menus/${menu.id}/edit`, ACTION.edit, { icon: "edit" }),
     acts: [
@@ -78,7 +79,7 @@ export function menuRecord(page, forest, place, among, move) {
 
 /** Return the way to a place from the top. @param {Place} place @returns {[string, string][]} */
 function above({ parent }) {
-  return parent ? [...above(parent), [`/menus/${parent.menu.id}`, parent.menu.title]] : [];
+  return parent ? [...above(parent), [`/menus/${parent.menu.id}`, menuTitle(parent.menu)]] : [];
 }
 
 /** @param {Menu} menu */
@@ -106,7 +107,7 @@ function codes(places) {
     null,
     h("summary", null, T.coversCount(places.length)),
     bullets(places, ({ menu }) => [
-      link(`/menus/${menu.id}`, menu.title),
+      link(`/menus/${menu.id}`, menuTitle(menu)),
       " ",
       h("code", null, menu.authMark),
     ]),

@@ -3,6 +3,7 @@
 import { compare } from "../core/locale.js";
 import { MENUS } from "../strings/menus.js";
 import { covers, isWildcard } from "./codes.js";
+import { menuTitle } from "./seed.js";
 
 const SIZE = 200;
 
@@ -72,7 +73,7 @@ export function* within(place) {
 
 /** Return the titles from the top down to a place. @param {Place} place @returns {string[]} */
 export function pathOf(place) {
-  return [...(place.parent ? pathOf(place.parent) : []), place.menu.title];
+  return [...(place.parent ? pathOf(place.parent) : []), menuTitle(place.menu)];
 }
 
 /** Menus and Buttons that are chosen; to choose a Button chooses the Menus above it. */

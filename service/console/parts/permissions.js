@@ -9,6 +9,7 @@ import { requested } from "./trouble.js";
 import { isWildcard } from "./codes.js";
 import { Choice, Forest, covered, readMenus } from "./menus.js";
 import { attempt, previewed, undoing } from "./preview.js";
+import { menuTitle } from "./seed.js";
 import { searching, tree } from "./tree.js";
 
 const GIVEN = "/api/role/{id}/permissions";
@@ -79,7 +80,7 @@ class Editor {
       label: (node) => (node.page ? h("em", null, T.page) : this.label(node)),
     });
     const search = searching(this.tree, T.search, ({ menu }, text) =>
-      Boolean(menu?.title.toLowerCase().includes(text) || menu?.authMark?.includes(text)),
+      Boolean(menu && (menuTitle(menu).toLowerCase().includes(text) || menu.authMark?.includes(text))),
     );
     this.element = h(
       "div",
@@ -97,11 +98,11 @@ class Editor {
   label(place) {
     const { menu } = place;
     const off = !menu.enabled && [" ", badge(T.disabled, "warn")];
-    if (menu.menuType === "Menu") return [menu.title, off];
+    if (menu.menuType === "Menu") return [menuTitle(menu), off];
     const wildcard = isWildcard(menu.authMark);
     const by = this.choice.ids.has(menu.id) ? null : this.choice.coveredBy(place);
     return [
-      menu.title,
+      menuTitle(menu),
       " ",
       h("code", null, menu.authMark),
       off,

@@ -3,6 +3,7 @@
 import { badge, h } from "../core/dom.js";
 import { shownNumber } from "../core/locale.js";
 import { lasting } from "../parts/lasting.js";
+import { roleDescription, roleName } from "../parts/seed.js";
 import { time } from "../parts/time.js";
 import { ROLES as T } from "../strings/roles.js";
 
@@ -23,12 +24,12 @@ const fields = {
     column: { cell: ({ roleCode }) => h("code", null, roleCode) },
     example: "reporter",
   },
-  roleName: { label: T.name, required: true, most: 64, example: "Reporter" },
+  roleName: { label: T.name, required: true, most: 64, column: { cell: roleName }, example: "Reporter" },
   description: {
     label: T.description,
     type: "textarea",
     most: 1000,
-    column: { sort: undefined },
+    column: { sort: undefined, cell: roleDescription },
     example: "Reads the list of roles",
   },
   enabled: {

@@ -4,6 +4,7 @@ import { badge, few } from "../core/dom.js";
 import { LONGEST_USER_NAME } from "../core/session.js";
 import { picker } from "../parts/picker.js";
 import { time } from "../parts/time.js";
+import { roleName } from "../parts/seed.js";
 import { lastLogin, stateOf } from "../parts/users.js";
 import { FORM } from "../strings/form.js";
 import { ORIGINS } from "../strings/providers.js";
@@ -61,7 +62,7 @@ const FILED = {
     label: T.roles,
     column: {
       sort: undefined,
-      cell: ({ roles }) => few(roles.map((/** @type {Role} */ role) => role.roleName)),
+      cell: ({ roles }) => few(roles.map(roleName)),
     },
     example: "auditor",
   },
@@ -104,7 +105,7 @@ export const USER = {
       worded: (ids, roles) =>
         roles
           .filter((/** @type {Role} */ { id }) => ids.includes(id))
-          .map((/** @type {Role} */ { roleName }) => roleName)
+          .map(roleName)
           .join(", ") || FORM.empty,
     },
     enabled: { label: T.mayLogIn, type: "check", once: true, initial: true },
@@ -163,10 +164,10 @@ const ascending = (/** @type {number} */ a, /** @type {number} */ b) => a - b;
  * @param {Role[]} roles @param {number[]} given
  */
 function choice(roles, given) {
-  const options = roles.map(({ id, roleName, roleCode, enabled }) => ({
-    key: id,
-    text: roleName,
-    note: [roleCode, enabled === false && [" ", badge(T.statuses.disabled, "warn")]],
+  const options = roles.map((role) => ({
+    key: role.id,
+    text: roleName(role),
+    note: [role.roleCode, role.enabled === false && [" ", badge(T.statuses.disabled, "warn")]],
   }));
   const chosen = picker(options, given);
   const newer = (/** @type {number[]} */ ids) => ids.filter((id) => !options.some(({ key }) => key === id));

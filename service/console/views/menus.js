@@ -8,6 +8,7 @@ import { whole } from "../parts/local.js";
 import { menuRecord } from "../parts/menu-card.js";
 import { Forest, moves, pathOf, readMenus, within } from "../parts/menus.js";
 import { attempt, undoing } from "../parts/preview.js";
+import { menuTitle } from "../parts/seed.js";
 import { searching, tree } from "../parts/tree.js";
 import { MENUS as T } from "../strings/menus.js";
 import { TABLE } from "../strings/table.js";
@@ -75,7 +76,7 @@ function treeOf(page, forest, chosen, moving) {
     label: ({ menu }) => [
       icon(menu.menuType === "Menu" ? "menu" : "key"),
       " ",
-      menu.title,
+      menuTitle(menu),
       menu.authMark && [" ", h("code", null, menu.authMark)],
       !menu.enabled && [" ", badge(T.disabledState, "warn")],
     ],
@@ -86,7 +87,8 @@ function treeOf(page, forest, chosen, moving) {
   const search = searching(
     shown,
     T.search,
-    ({ menu }, text) => menu.title.toLowerCase().includes(text) || Boolean(menu.authMark?.includes(text)),
+    ({ menu }, text) =>
+      menuTitle(menu).toLowerCase().includes(text) || Boolean(menu.authMark?.includes(text)),
   );
   return h(
     "section",
@@ -199,7 +201,7 @@ class Moving {
       places.replaceChildren(
         h("option", { value: "0" }, T.first),
         ...siblings().map((sibling, index) =>
-          h("option", { value: index + 1 }, T.behind(sibling.menu.title)),
+          h("option", { value: index + 1 }, T.behind(menuTitle(sibling.menu))),
         ),
       );
     parents.value = String(place.menu.parentId ?? "");

@@ -11,6 +11,7 @@ import { requestRule } from "../parts/request-rule.js";
 import { record } from "../parts/record.js";
 import { edited, time } from "../parts/time.js";
 import { ROLE, stateOf } from "../records/role.js";
+import { roleDescription, roleName } from "../parts/seed.js";
 import { RULE } from "../strings/request-rule.js";
 import { ACTION, RECORD } from "../strings/common.js";
 import { ROLES as T } from "../strings/roles.js";
@@ -26,7 +27,7 @@ export async function show(page) {
   await record(page, {
     base: `/roles/${role.id}`,
     crumbs: [["/roles", T.title]],
-    title: role.roleName,
+    title: roleName(role),
     state: stateOf(role),
     primary: edits && linkButton(`/roles/${role.id}/edit`, ACTION.edit, { icon: "edit" }),
     acts: [
@@ -46,7 +47,7 @@ export async function show(page) {
       T.facts,
       definition([
         [T.code, copyable(role.roleCode)],
-        [T.description, role.description],
+        [T.description, roleDescription(role)],
         [T.maxDuration, role.maxDuration && duration(role.maxDuration)],
         [T.reason, role.reasonRequired && T.reasonNeeded],
         [T.created, time(role.createTime)],

@@ -21,6 +21,7 @@ import { takeovers } from "../parts/takeovers.js";
 import { edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
 import { USER } from "../records/user.js";
+import { roleName } from "../parts/seed.js";
 import { ASSIGNMENTS } from "../strings/assignments.js";
 import { ACTION, RECORD, RELATED } from "../strings/common.js";
 import { ORIGINS } from "../strings/providers.js";
@@ -164,8 +165,8 @@ function standing(page, user) {
         ? badges(
             user.roles.map((role) =>
               page.may("GET /api/role/{id}")
-                ? link(`/roles/${role.id}`, badge(role.roleName))
-                : badge(role.roleName),
+                ? link(`/roles/${role.id}`, badge(roleName(role)))
+                : badge(roleName(role)),
             ),
           )
         : T.noRoles,

@@ -1,0 +1,33 @@
+// @ts-check
+/**
+ * The names of the roles, Menus and Buttons of a new installation in the language of the page, until somebody renames
+ * them: the texts have the key of each with its first name. Forms show the stored name.
+ */
+import { languageOfPage, texts } from "../core/texts.js";
+
+const T = /** @type {import("../texts/en/seed.json")} */ (await texts("seed"));
+
+/** @param {string} kind @param {string | null | undefined} code @param {string} name */
+function translated(kind, code, name) {
+  return /** @type {Record<string, string>} */ (T.SEED)[`${kind} ${code}: ${name}`] ?? name;
+}
+
+/** Return the name of a role. @param {{roleCode: string, roleName: string}} role */
+export function roleName({ roleCode, roleName: name }) {
+  return translated("role", roleCode, name);
+}
+
+/** Return the description of a role. @param {{roleCode: string, description?: string | null}} role */
+export function roleDescription({ roleCode, description }) {
+  return description && translated("role", roleCode, description);
+}
+
+/**
+ * Return the title of a Menu or a Button: that of the language, if it has one.
+ * @param {{menuType?: string, name?: string | null, authMark?: string | null, title: string, titles?: any}} menu
+ */
+export function menuTitle({ menuType, name, authMark, title, titles }) {
+  const own = titles?.[languageOfPage()];
+  const isButton = menuType === "Button" || authMark;
+  return own ?? translated(isButton ? "button" : "menu", isButton ? authMark : name, title);
+}
