@@ -53,7 +53,7 @@ def test_a_seeded_name_is_translated_until_somebody_renames_it(house: House) -> 
         visit.sign_in("name-reader", "/roles")
         row = visit.page.get_by_role("row").filter(has_text="auditor")
         expect(row).to_contain_text("审计员")
-        expect(row).to_contain_text("可查看列表、详情和策略，并导出日志")
+        expect(row).to_contain_text("可查看列表、详情和策略")
         renamed = {"roleName": "Watcher", "description": auditor["description"]}
         house.ask("admin", "PATCH", f"/api/role/{auditor['id']}", renamed)
         visit.page.reload()
