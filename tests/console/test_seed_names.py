@@ -56,7 +56,7 @@ def test_a_seeded_name_is_translated_until_somebody_renames_it(house: House) -> 
         expect(row).to_contain_text("可查看列表、详情和策略")
         renamed = {"roleName": "Watcher", "description": auditor["description"]}
         house.ask("admin", "PATCH", f"/api/role/{auditor['id']}", renamed)
-        visit.page.reload()
+        visit.sign_in("name-reader", "/roles")
         expect(row).to_contain_text("Watcher")
         house.ask("admin", "PATCH", f"/api/role/{auditor['id']}", {"roleName": auditor["roleName"]})
         assert visit.troubles == []
