@@ -11,6 +11,7 @@ from service.kernel.languages import FIRST, LANGUAGES
 from service.kernel.permission_catalogue import CATALOGUE
 from service.records.installation.seed_catalogue import RESOURCES, ROLES, ROOT, WILDCARDS
 from tests.console.house import House
+from tests.console.states import show
 from tests.console.visits import Visit, new_context
 
 
@@ -56,7 +57,8 @@ def test_a_seeded_name_is_translated_until_somebody_renames_it(house: House) -> 
         expect(row).to_contain_text("可查看列表、详情和策略")
         renamed = {"roleName": "Watcher", "description": auditor["description"]}
         house.ask("admin", "PATCH", f"/api/role/{auditor['id']}", renamed)
-        visit.sign_in("name-reader", "/roles")
+        show(visit.page, "/users")
+        show(visit.page, "/roles")
         expect(row).to_contain_text("Watcher")
         house.ask("admin", "PATCH", f"/api/role/{auditor['id']}", {"roleName": auditor["roleName"]})
         assert visit.troubles == []
