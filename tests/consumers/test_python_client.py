@@ -28,7 +28,11 @@ ACCEPTED = {
     # Users and roles are imported as JSON by this client; its generator knows no bodies of text.
     f"parsing POST /api/{name}/import within {name}: Unsupported content type {kind}"
     for name in ("user", "role")
-    for kind in ("text/csv", "application/jsonl")
+    for kind in (
+        "text/csv",
+        "application/jsonl",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    )
     if is_served(f"POST /api/{name}/import")
 }
 
@@ -132,6 +136,12 @@ def test_the_generator_warns_of_nothing_that_is_not_listed(generated: Generated)
     assert [each.partition(" within ")[0] for each in archives] == ["parsing GET /api/review/{id}/evidence"]
     assert heard - archives == ACCEPTED
     assert len(warnings) == len(re.findall("warning |error |skipping ", generated.output, re.IGNORECASE))
+
+
+def test_a_fault_has_a_code_and_parameters(generated: Generated, admin: Any) -> None:
+    body = generated.model("UserBody")(user_name="brief", nick_name="Brief", password="brief")
+    (fault,) = generated.call("user.create_user", admin, body=body).parsed.errors
+    assert (fault.field, fault.code, fault.params["least"]) == ("password", "too_short", 8)
 
 
 def test_users_are_listed_and_created_and_a_name_is_given_once(generated: Generated, admin: Any) -> None:

@@ -26,6 +26,7 @@ from portcullis_api_client.models import (
     TokenPairEnvelope,
     UserBody,
     UserPageEnvelope,
+    ValidationFailedProblem,
 )
 from portcullis_api_client.types import Unset
 
@@ -67,6 +68,12 @@ def scenario(url: str, name: str, password: str) -> None:
     late = patch_role.sync_detailed(number, client=admin, body=RolePatch(role_name="Late"), if_match=tag)
     assert isinstance(late.parsed, PreconditionFailedProblem)
     assert (late.status_code, late.parsed.code) == (412, "precondition_failed")
+
+    weak = create_user.sync(client=admin, body=UserBody(user_name="weak", nick_name="Weak", password="x"))
+    assert isinstance(weak, ValidationFailedProblem)
+    (fault,) = weak.errors
+    code: str = fault.code
+    assert (fault.field, code, sorted(fault.params.to_dict())) == ("password", "too_short", ["least", "most"])
 
     create_user.sync(client=admin, body=UserBody(user_name="parsed", nick_name="Parsed", password=PASSWORD))
     denied = list_users.sync_detailed(client=client_of(url, "parsed", PASSWORD))
