@@ -30,6 +30,8 @@ MOST_CELLS: Final = 250_000
 MOST_ELEMENTS: Final = 1_000_000
 """XML elements of one part."""
 
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The methods of packages (ISO 29500 part 2); with LZMA the file would choose the memory of unpacking."""
 _CHUNK: Final = 64 * 1024
 _OLD: Final = b"\xd0\xcf\x11\xe0"  # a compound file: XLS, or a workbook with a password
 _ZIP: Final = b"PK\x03\x04"
@@ -68,7 +70,7 @@ def lines_of(body: bytes) -> list[list[Cell]]:
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError):
         # An unknown method or a password of the archive is an error of its own.
         raise BadRequest(sentence("workbook_archive_damaged")) from None
-    except expat.ExpatError:
+    except (expat.ExpatError, LookupError):  # LookupError: the part names an unknown encoding
         raise BadRequest(sentence("workbook_xml_damaged")) from None
 
 
@@ -83,6 +85,8 @@ class _Book:
         self._members = {member.filename.lower(): member for member in members}
         if len(self._members) != len(members):
             raise BadRequest(sentence("workbook_part_twice"))
+        if any(member.compress_type not in _METHODS for member in members):
+            raise BadRequest(sentence("workbook_archive_damaged"))
         if any(name.endswith("vbaproject.bin") for name in self._members):
             raise BadRequest(sentence("workbook_with_macros"))
         self._left = MOST_UNPACKED

@@ -102,6 +102,22 @@ def test_a_part_that_states_another_size_is_refused() -> None:
     assert "damaged" in refusal(false)
 
 
+@with_each("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_part_packed_by_another_method_is_refused_before_it_is_unpacked(method: int) -> None:
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w", method) as archive:
+        for path, text in parts_of(rows_of(("a",))).items():
+            archive.writestr(path, text)
+    assert "damaged" in refusal(body.getvalue())
+
+
+@with_each("encoding", ["unheard-of", "hex"])
+def test_a_part_in_an_unknown_encoding_is_refused(encoding: str) -> None:
+    parts = parts_of(rows_of(("a",)))
+    parts["xl/workbook.xml"] = f'<?xml version="1.0" encoding="{encoding}"?><workbook/>'
+    assert "not well-formed" in refusal(packed(parts))
+
+
 @with_each(
     ("rows", "reason"),
     [
