@@ -74,7 +74,9 @@ class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on p
     def __init__(
         self, detail: Stated | None = None, *, headers: Mapping[str, str] | None = None, **extra: Any
     ) -> None:
-        self.say(None if detail is None else Sentence.of(detail))
+        self.sentence = None if detail is None else Sentence.of(detail)
+        self.detail = self.title if detail is None else str(detail)
+        super().__init__(self.detail)
         self.headers: dict[str, str] = dict(headers or {})
         self.extra = extra
 

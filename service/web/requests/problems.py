@@ -1,7 +1,7 @@
 """Translates all errors into ``application/problem+json`` (RFC 9457)."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import falcon
 import msgspec
@@ -40,7 +40,7 @@ def type_of(refusal: type[errors.Refusal]) -> str:
 
 def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> bytes:
     """Return the problem document of ``refusal``; without ``trace_id`` it names no trace."""
-    kind = type(refusal)
+    kind, stated = type(refusal), refusal.sentence
     body = msgspec.json.encode(
         {
             "type": type_of(kind),
@@ -48,7 +48,8 @@ def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> by
             "status": kind.status,
             "detail": refusal.detail,
             "code": kind.code,
-            **_stated(refusal),
+            # The code and the parameters of the detail, by which clients translate it; none for a title.
+            **({} if stated is None else {"detailCode": stated.code, "params": stated.params}),
             "requestId": request_id,
             **({"traceId": trace_id} if trace_id else {}),
             **refusal.extra,
@@ -56,12 +57,6 @@ def document(refusal: errors.Refusal, request_id: str, trace_id: str = "") -> by
     )
     # A refusal may name what was sent, such as an unknown parameter: no key is echoed.
     return without_keys(body.decode()).encode() if KEY_SIGN.encode() in body else body
-
-
-def _stated(refusal: errors.Refusal) -> dict[str, Any]:
-    """Return the code and the parameters of the detail, by which clients translate it; none for a title."""
-    stated = refusal.sentence
-    return {} if stated is None else {"detailCode": stated.code, "params": stated.params}
 
 
 def refusal_of(error: Exception) -> errors.Refusal:
