@@ -1,7 +1,7 @@
 """The shipped languages, in which the console, mails and notices speak to a user.
 
-A language is a folder of ``service/console/texts`` with the name of its tag, and nothing else. Its folder
-``server`` has the texts that the service itself writes.
+A language is a folder of ``service/console/texts`` with the name of its tag, and nothing else. Its
+``language.json`` names it, and its folder ``server`` has the texts that the service itself writes.
 """
 
 import re
@@ -19,7 +19,7 @@ _FOLDER: Final = Path(__file__).parents[1] / "console" / "texts"
 
 LANGUAGES: Final = (
     FIRST,
-    *sorted(folder.name for folder in _FOLDER.iterdir() if folder.is_dir() and folder.name != FIRST),
+    *sorted(file.parent.name for file in _FOLDER.glob("*/language.json") if file.parent.name != FIRST),
 )
 """Tags of BCP 47 (RFC 5646), ``FIRST`` in front of the others."""
 

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from service.features.console.console import CONSOLE, FILES, TEXTS
+from service.features.console.texts import languages
 from service.kernel.languages import FIRST, LANGUAGES
 from service.kernel.permission_catalogue import CATALOGUE
 from service.records.installation.seed_catalogue import RESOURCES, ROLES, ROOT, WILDCARDS
@@ -28,6 +29,10 @@ def names() -> dict[str, str]:
 def texts_of(language: str) -> dict[str, str]:
     texts: dict[str, str] = json.loads((FILES / TEXTS / language / "seed.json").read_text("utf-8"))["SEED"]
     return texts
+
+
+def test_profiles_and_mails_have_the_languages_of_the_console() -> None:
+    assert tuple(languages(FILES / TEXTS)) == LANGUAGES
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

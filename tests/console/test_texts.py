@@ -32,7 +32,23 @@ CATEGORIES = {"en": {"one", "other"}, "zh-CN": {"other"}}
 """The plural categories of cardinal numbers (CLDR)."""
 
 NAMES = {
-    *("API", "CSV", "HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "HTTPS", "ID", "IP", "JSON", "Lines"),
+    *(
+        "API",
+        "CSV",
+        "HEAD",
+        "GET",
+        "POST",
+        "PUT",
+        "PATCH",
+        "DELETE",
+        "HTTPS",
+        "ID",
+        "de",
+        "Benutzer",
+        "IP",
+        "JSON",
+        "Lines",
+    ),
     *(
         "OpenAPI",
         "OpenID",

@@ -91,6 +91,7 @@ def test_each_recipe_is_there() -> None:
         "An endpoint with a permission",
         "A policy case",
         "A setting",
+        "A language",
         "A problem code",
         "A feature",
     ]

@@ -43,15 +43,22 @@ export const MENU = {
     meta: {
       label: T.meta,
       help: T.metaHelp,
-      make: (value) => ({ control: json(value) }),
+      make: (value) => ({ control: json("meta", value) }),
       check: (value) => (typeof value !== "object" || Array.isArray(value) ? T.metaFault : null),
       worded: (value) => (value ? JSON.stringify(value) : undefined),
       ...OF_MENUS,
     },
+    titles: {
+      label: T.titles,
+      help: T.titlesHelp,
+      make: (value) => ({ control: json("titles", value) }),
+      check: (value) => (typeof value !== "object" || Array.isArray(value) ? T.metaFault : null),
+      worded: (value) => (value ? JSON.stringify(value) : undefined),
+    },
   },
   form: [
     ...["parentId", "title", "authMark", "name", "path", "component", "icon", "badge", "redirect", "link"],
-    ...["sort", "enabled", "hidden", "keepAlive", "meta"],
+    ...["sort", "enabled", "hidden", "keepAlive", "titles", "meta"],
   ],
 };
 
@@ -69,10 +76,11 @@ function above(_, { known, record }) {
 
 /**
  * Return a control for a JSON value; a text that is no JSON is its own value, for `check` to refuse.
+ * @param {string} name
  * @param {any} value
  */
-function json(value) {
-  const area = h("textarea", { name: "meta", rows: "4", spellcheck: "false" });
+function json(name, value) {
+  const area = h("textarea", { name, rows: "4", spellcheck: "false" });
   const set = (/** @type {any} */ given) => {
     area.value = given ? JSON.stringify(given, null, 2) : "";
   };
