@@ -26,21 +26,20 @@ def from_seconds(seconds: float) -> datetime:
 class TextClock:
     """Formats the time that ``now`` returns, in seconds since the epoch, for lines of logs.
 
-    The date is formatted once a second, since every line has it.
+    Each text is kept: many lines are written in one millisecond.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._second = 0
-        self._date = ""
+        self._moment = -1  # of the text, in milliseconds
+        self._text = ""
 
     def text(self) -> str:
         """Return the time in RFC 3339, UTC, with milliseconds."""
-        at = self._now()
-        second = int(at)
-        if second != self._second:
-            self._second, self._date = second, rfc3339(from_seconds(second))[:-4]
-        return f"{self._date}{int((at - second) * 1000):03d}Z"
+        moment = int(self._now() * 1000)
+        if moment != self._moment:
+            self._moment, self._text = moment, rfc3339(from_seconds(moment / 1000))
+        return self._text
 
 
 def whole_milliseconds(moment: datetime) -> datetime:

@@ -80,6 +80,7 @@ class ServerChecks(Checks):
         self._pipeline = pipeline
         self._pairs: list[KeyPair] = []
         self._waiting: _Batch = []
+        self._loop: asyncio.AbstractEventLoop
 
     def pair(self, first: str, second: str) -> KeyPair:
         """Return the keys, as a command holds them."""
@@ -87,10 +88,10 @@ class ServerChecks(Checks):
 
     def ask(self, pair: KeyPair, span: Span | None = None) -> asyncio.Future[Answer]:
         """Return a future of the values, which are asked for at the end of this turn of the loop."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Answer] = loop.create_future()
         if not self._waiting:
-            loop.call_soon(self._send_waiting)
+            self._loop = asyncio.get_running_loop()  # a system call, so once for all checks of a turn
+            self._loop.call_soon(self._send_waiting)
+        future: asyncio.Future[Answer] = self._loop.create_future()
         self._pairs.append(pair)
         self._waiting.append(future)
         if span is not None:

@@ -18,6 +18,7 @@ from typing import Any
 import uvicorn
 
 from service.kernel.origin import ORIGIN
+from service.server.http.answering import Answering
 from tests.benchmarks.worker import work
 
 
@@ -56,13 +57,17 @@ class Count:
             self._c[f"{place}.{argument.__name__}"] += 1
 
 
+_ANSWERING = ("run_asgi", Answering._answer.__name__)
+"""The coroutines of the tasks that answer requests: uvicorn's, and the service's."""
+
+
 def _is_for_a_request() -> bool:
     """Return whether what runs now is a request, its connection, or another callback of the loop."""
     if ORIGIN.get() is not None:
         return True
     with suppress(RuntimeError):  # no loop runs
         task = asyncio.current_task()
-        return task is None or getattr(task.get_coro(), "__name__", "") == "run_asgi"
+        return task is None or getattr(task.get_coro(), "__name__", "") in _ANSWERING
     return False
 
 

@@ -49,7 +49,7 @@ from service.kernel.metrics import Durations, Sample
 from service.laboratory.analysis.answers import is_short
 from service.web.messages.bodies import ProtocolBody
 from service.web.messages.request import REQUEST_OPTIONS, Request
-from service.web.messages.request_ids import RequestIds, request_ids
+from service.web.messages.request_ids import request_ids
 from service.web.observability.exposition import MEDIA_TYPE as METRICS
 from service.web.observability.exposition import exposition
 
@@ -135,19 +135,19 @@ class PdpApp:
         if scope["type"] != "http":
             return
         begun = perf_counter()
-        ids = request_ids(scope["headers"], scope["path"])
+        request_id, echoed_id = request_ids(scope["headers"], scope["path"])
         try:
-            reply = await self._reply(scope, receive, ids.logged)
+            reply = await self._reply(scope, receive, request_id)
         except errors.Refusal as refusal:
-            reply = _refused(refusal, ids)
+            reply = _refused(refusal, request_id)
         except Exception:  # noqa: BLE001 - the next request is served
-            _log.exception("a question could not be answered", request_id=ids.logged)
-            reply = _refused(errors.InternalError(), ids)
+            _log.exception("a question could not be answered", request_id=request_id)
+            reply = _refused(errors.InternalError(), request_id)
         headers = [
             (b"content-type", reply.media),
             (b"content-length", b"%d" % len(reply.body)),
             (b"cache-control", b"no-store"),
-            (b"x-request-id", ids.echoed),
+            (b"x-request-id", echoed_id),
             *reply.headers,
             *self._standing(),
         ]
@@ -356,7 +356,7 @@ def _place(question: bytes) -> bytes:
     return question if len(question) <= _LONGEST_PLACE else blake2b(question, digest_size=32).digest()
 
 
-def _refused(refusal: errors.Refusal, ids: RequestIds) -> Reply:
+def _refused(refusal: errors.Refusal, request_id: str) -> Reply:
     kind = type(refusal)
     body = {
         "type": f"/docs/errors#{kind.code.replace('_', '-')}",
@@ -364,7 +364,7 @@ def _refused(refusal: errors.Refusal, ids: RequestIds) -> Reply:
         "status": kind.status,
         "detail": refusal.detail,
         "code": kind.code,
-        "requestId": ids.logged,
+        "requestId": request_id,
         **refusal.extra,
     }
     headers = tuple((name.lower().encode(), value.encode()) for name, value in refusal.headers.items())

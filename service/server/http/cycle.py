@@ -156,16 +156,17 @@ class Cycle:
         self.keep_alive = False
         self.wake()
 
-    def answer(self, head: bytes, body: bytes) -> bool:
+    def answer(self, head: bytes, lines: bytes, body: bytes) -> bool:
         """Write a whole answer; False, and nothing is written, where it can't be written at once.
 
-        ``head`` is the status line and the headers, checked to be one line each, without the empty line.
+        ``head`` is the status line and headers, ``lines`` are further headers; all checked to be one line
+        each, without the empty line.
         """
         if self._flow.write_paused or self.disconnected or self._connection is None:
             return False
         self.response_started = True
         end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
-        self.transport.write(b"%b%b%b%b" % (head, self._lines.common_lines, end, body))
+        self.transport.write(b"".join((head, lines, self._lines.common_lines, end, body)))
         self._complete()
         return True
 

@@ -15,6 +15,7 @@ MAX_HEAD: Final = 65_536
 Headers = Sequence[tuple[bytes, bytes]]
 """The headers of a request in their order, names in lower case."""
 
+_FRAGMENT: Final = ord("#")  # CPython looks for a byte faster than for bytes
 _PER_HEADER: Final = 4  # colon, space and line end, which the parser removes
 # RFC 9112 §3.2 and RFC 3986 §3.2.2: a registered name or an address, and a port.
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::[0-9]{0,5})?")
@@ -67,7 +68,7 @@ def is_plain(version: str, target: bytes, hosts: int, host: bytes) -> bool:
     For the usual head: no upgrade, no CONNECT, and no body or a body with one length. ``hosts`` is the number
     of its Host headers, ``host`` the value of the last Host header. After False, ``check_head`` decides.
     """
-    return hosts == 1 and version == "1.1" and b"#" not in target and _is_host(host)
+    return hosts == 1 and version == "1.1" and _FRAGMENT not in target and _is_host(host)
 
 
 def head_size(target: bytes, headers: Headers) -> int:

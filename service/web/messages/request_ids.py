@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from random import getrandbits
-from typing import Final, NamedTuple
+from typing import Final
 
 from service.web.messages.operation_metadata import ACCESS
 
@@ -13,15 +13,8 @@ _LONGEST_ECHO: Final = 1024  # bytes
 _REQUEST_ID: Final = re.compile(rb"(?!eyJ|[^p]*pck_)[A-Za-z0-9._-]{1,64}")
 
 
-class RequestIds(NamedTuple):
-    """The id that names a request in logs, and the one that its answer says."""
-
-    logged: str
-    echoed: bytes
-
-
-def request_ids(headers: Iterable[tuple[bytes, bytes]], path: str) -> RequestIds:
-    """Return the ids of a request with these headers.
+def request_ids(headers: Iterable[tuple[bytes, bytes]], path: str) -> tuple[str, bytes]:
+    """Return the id of a request with these headers in logs, and the one in its answer.
 
     Below ``ACCESS`` the answer has exactly the id that was sent, with any characters, unless it is too long
     or repeated (AuthZEN Authorization API 1.0, "Request Identification").
@@ -34,10 +27,10 @@ def request_ids(headers: Iterable[tuple[bytes, bytes]], path: str) -> RequestIds
             if logged is None and _REQUEST_ID.fullmatch(value):
                 logged = value.decode("ascii")
     if logged is None:
-        logged = f"{getrandbits(64):016x}"
+        logged = new_request_id()
     if sent and number == 1 and len(sent) <= _LONGEST_ECHO and path.startswith(ACCESS):
-        return RequestIds(logged, sent)
-    return RequestIds(logged, logged.encode("ascii"))
+        return logged, sent
+    return logged, logged.encode("ascii")
 
 
 def new_request_id() -> str:

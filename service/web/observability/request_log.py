@@ -89,11 +89,11 @@ class RequestLog:
         before, after = self._parts.get(operation) or self._described(operation)
         status = context.status
         level = "error" if status >= _SERVER_FAULTS and _is_fault(context) else "info"
-        ms = round(context.took * 1000, 2)
         trace = f',"trace_id":"{context.trace_id}"' if context.trace_id else ""
         return (
             f'{{"event":"request","level":"{level}","time":"{clock.text()}","request_id":"{context.request_id}"'
-            f'{before}"status":{status},"ms":{ms},"user_id":{caller.user_id}{after}{trace}}}'
+            f'{before}"status":{status},"ms":{context.took * 1000:.2f},"user_id":{caller.user_id}'
+            f"{after}{trace}}}"
         ).encode("ascii")
 
     def _described(self, operation: Operation) -> tuple[str, str]:

@@ -241,13 +241,15 @@ def _reading(
     status = operation.status
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
+    takes_input = bool(operation.signature.path) or operation.signature.query is not None
 
     async def respond(context: RequestContext, arguments: dict[str, Any]) -> Answer:
         context.operation = operation
         context.event_of = event_of
         context.arguments = arguments
         await admit(context, operation)
-        take_input(context, arguments)
+        if takes_input or context.request.query_string:
+            take_input(context, arguments)
         result = await function(context, **arguments)
         if context.recorded is not None:
             await _tell_rights(context, context.recorded, followed)
