@@ -43,6 +43,9 @@ _PRESS: Final = f"""(name) => {{
 _SHOWN: Final = (
     "() => document.querySelector('dialog[open]') || !document.querySelector('main [aria-busy=true]')"
 )
+_NOWHERE: Final = re.compile("^(There is no such page|页面不存在|Ťĥéŕé íš ñó)")
+_LEAVE: Final = re.compile("^(Leave|离开|Ļéáv)")
+"""What the console says, in the languages of tests, one of which is made of accents."""
 _OPENED: Final = "dialog[open], main .acts[open]"
 
 
@@ -123,8 +126,8 @@ def _again(page: Page, path: str) -> None:
     """Show the view anew, whatever was done to it."""
     page.evaluate("() => document.querySelectorAll('dialog').forEach((one) => one.remove())")
     page.evaluate("() => { location.hash = '/nowhere'; }")
-    away = page.get_by_role("heading", level=1, name="There is no such page")
-    leave = page.locator("dialog[open]").get_by_role("button", name="Leave")
+    away = page.get_by_role("heading", level=1, name=_NOWHERE)
+    leave = page.locator("dialog[open]").get_by_role("button", name=_LEAVE)
     expect(leave.or_(away).first).to_be_visible()
     if leave.count():
         leave.click()

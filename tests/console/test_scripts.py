@@ -112,7 +112,7 @@ def test_a_circle_is_noticed_however_the_import_is_written(tmp_path: Path, added
 
 @pytest.mark.parametrize(
     ("starts", "most"),
-    [(("main.js", "views/sign-in.js"), 22), (("main.js", "core/frame.js", "views/home.js"), 31)],
+    [(("main.js", "views/sign-in.js"), 23), (("main.js", "core/frame.js", "views/home.js"), 32)],
     ids=["sign-in", "home"],
 )
 def test_what_is_shown_first_is_small(starts: tuple[str, ...], most: int) -> None:

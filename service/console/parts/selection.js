@@ -67,6 +67,7 @@ export class Selection {
    */
   async done(change) {
     const { ids } = this;
+    if (ids.length === 0) return; // the buttons are hidden then
     const batches = new Batches(ids, (batch, dryRun) =>
       change.write(batch, dryRun).catch((problem) => Promise.reject(this.named(problem, batch))),
     );
