@@ -242,6 +242,15 @@ class DelegationCheck:
             satisfied = self._origin.satisfied
             _require_assurance(self._policy.judge_assurance(registered, f"{method} {template}", satisfied))
 
+    def may_request(self, request: str) -> bool:
+        """Return true if the caller may send ``request`` too, such as ``GET /api/user/list``."""
+        registered = self._policy.resource_at(*request.split(" ")) or UNREGISTERED
+        for layer, name in ((RESOURCE, registered), (ENDPOINT, request)):
+            if not all(self._policy.judge(layer, name, held).allowed for held in self._held):
+                return False
+        satisfied = None if self._origin is None else self._origin.satisfied
+        return self._origin is None or self._policy.judge_assurance(registered, request, satisfied).allowed
+
     async def target(
         self, connection: Connection, user_id: int, act: Act, *, only_reads: bool = False
     ) -> Target:

@@ -76,6 +76,8 @@ def with_buttons(tree: MenuTree, codes: Collection[str], before: Collection[Give
 _CHANGED: Final = "The role was disabled, enabled or deleted"
 _GIVING: Final = "/api/role/{id}/permissions"
 
+LIST_USERS: Final = "GET /api/user/list"
+"""The request that callers may send who see the users of a role, or their number."""
 NAMED: Final = 5
 """The number of users of a role that a refusal lists."""
 
@@ -136,12 +138,12 @@ async def update(
 
 
 async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> None:
-    """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it.
+    """Delete a role; raises ``NotFound``, and ``Conflict`` if users have it.
 
     And what listeners to the change raise.
     """
     before, permissions = await _for_change(unit, role_id, match)
-    await require_unused(unit.connection, role_id)
+    await require_unused(unit.connection, role_id, shows_users=unit.check.may_request(LIST_USERS))
     lines = await _has_lines(unit, role_id)
     await tell_change(unit, role_id, _CHANGED, lines=lines, approvers=True)
     await assignments.forget_ended_of_role(unit.connection, role_id)
@@ -150,11 +152,15 @@ async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) 
     unit.changes += field_changes(change_log.role_target(before.role_code), fields, {})
 
 
-async def require_unused(connection: Connection, role_id: int) -> None:
-    """Check that no user has the role; ``Conflict`` with the names of some who have it else."""
+async def require_unused(connection: Connection, role_id: int, *, shows_users: bool) -> None:
+    """Check that no user has the role; ``Conflict`` else.
+
+    The refusal has the number of users and some names for callers who may list users (``shows_users``).
+    """
     names, number = await roles.users_of(connection, role_id, NAMED)
     if number:
-        raise Conflict(sentence("role_in_use"), rule="in_use", users=names, userCount=number)
+        users = {"users": names, "userCount": number} if shows_users else {}
+        raise Conflict(sentence("role_in_use"), rule="in_use", **users)
 
 
 async def _has_lines(unit: UnitOfWork, role_id: int) -> bool:

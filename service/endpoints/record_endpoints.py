@@ -59,7 +59,7 @@ def in_force(context: RequestContext, saved: Saved[Any]) -> int:
     return saved.policy.revision
 
 
-def _no_options(_context: RequestContext) -> Mapping[str, Any]:
+def _no_options(_context: RequestContext, _filters: Any) -> Mapping[str, Any]:
     return {}
 
 
@@ -72,7 +72,7 @@ class RecordKind:
     answer of a write that publishes a policy revision. ``page`` and ``read`` read stored records,
     ``matching`` is the filter of ``page``. ``given`` reads the fields from a body. A record without a version
     has no tag. ``service_of`` returns the service of a record: callers see only records of services that they
-    may administer. ``page_options`` returns further arguments of ``page``, which depend on the caller.
+    may administer. ``page_options`` returns further arguments of ``page``, by caller and filter.
     """
 
     noun: str
@@ -85,7 +85,7 @@ class RecordKind:
     given: Callable[[Any], dict[str, Any]] = Schema.given
     versioned: bool = True
     service_of: Callable[[Any], str] | None = None
-    page_options: Callable[[RequestContext], Mapping[str, Any]] = _no_options
+    page_options: Callable[[RequestContext, Any], Mapping[str, Any]] = _no_options
 
     def lists(self, query: type[PageQuery], summary: str, *codes: str) -> Responder:
         """Return the responder that lists the records that match ``query``."""
@@ -94,7 +94,7 @@ class RecordKind:
             requested = query.filter(self.matching)
             if self.service_of is not None:
                 requested = replace(requested, services=shown_services(context, endpoint.live))
-            options = self.page_options(context)
+            options = self.page_options(context, requested)
             async with endpoint.database.snapshot() as connection:
                 page = await self.page(
                     connection, requested, page=query.page, size=query.size, sort=query.sort, **options

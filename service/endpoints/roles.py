@@ -8,8 +8,9 @@ from msgspec import UNSET, Meta, UnsetType
 from service.administration import role_edits
 from service.administration.changes import Changes
 from service.administration.role_edits import Given
+from service.authz.engine.rules import ASSURANCE
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
-from service.errors import Conflict, NotFound, ValidationFailed
+from service.errors import Conflict, NotFound, PermissionDenied, ValidationFailed, too_weak
 from service.kernel.codes import MAX_CODE_LENGTH, MOST_LINKED
 from service.kernel.core_sentences import sentence
 from service.records import roles
@@ -116,6 +117,17 @@ class RoleQuery(PageQuery):
     sort: Annotated[str, sort_keys("RoleSort", roles.SORTS)] = "id"
 
 
+def _page_options(context: RequestContext, filters: roles.RoleFilter) -> dict[str, bool]:
+    """Return whether to count users; ``PermissionDenied`` if a filter needs the right to list users."""
+    refusal = context.refusal_of(role_edits.LIST_USERS)
+    if refusal is None or filters.has_user is None:
+        return {"counts_users": refusal is None}
+    if refusal.layer == ASSURANCE:
+        raise too_weak(refusal, context.user)
+    why = sentence("filter_needs_request", filter="hasUser", request=role_edits.LIST_USERS)
+    raise PermissionDenied(why, refusal)
+
+
 ROLE: Final = RecordKind(
     noun="role",
     shown=Role,
@@ -123,7 +135,7 @@ ROLE: Final = RecordKind(
     page=roles.counted_page,
     read=roles.read,
     matching=roles.RoleFilter,
-    page_options=lambda context: {"counts_users": context.may("GET /api/user/list")},
+    page_options=_page_options,
 )
 
 
@@ -167,7 +179,7 @@ class OneRole(RecordEndpoint[Changes], at="/api/role/{id}"):
         example={"description": "Reads reports and their sources"},
     )
     on_delete = ROLE.deletes(
-        """Delete a role that no user has.
+        """Delete a role that no user has; a refusal names users to callers who may list users.
 
         Callers can't delete roles with permissions that they lack.
         """,

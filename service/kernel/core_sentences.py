@@ -351,6 +351,7 @@ _RECORDS: Final = {
     "no_code_of_resource_held": "Resource {resource} is bound to permissions, and you hold none of them",
     "service_not_allowed": "You are not allowed to administer resources of {service} in this way",
     "included_request_not_allowed": "It includes {method} {path}, which you are not allowed to send",
+    "filter_needs_request": "The filter {filter} needs {request}, which you are not allowed to send",
     "resources_hidden": "You are not allowed to see the resources of {service}",
     "no_resource_permission": "None of the permissions bound to this resource is held",
     "no_endpoint_permission": "None of the permissions that this endpoint needs is held",

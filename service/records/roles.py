@@ -117,7 +117,9 @@ class RoleFilter:
     role_code: Annotated[str | None, _CODE, Meta(max_length=64, description="A part of the code.")] = None
     enabled: Annotated[bool | None, equals(role.c.enabled)] = None
     has_user: Annotated[
-        bool | None, whether(_HAS_USER), Meta(description="Roles with users, or only those without.")
+        bool | None,
+        whether(_HAS_USER),
+        Meta(description="Roles with users, or only those without; for callers who may list users."),
     ] = None
 
 

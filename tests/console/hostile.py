@@ -3,6 +3,7 @@
 import itertools
 import json
 from pathlib import Path
+from time import sleep
 from typing import Any, Final
 
 import httpx
@@ -14,6 +15,7 @@ from tests.support.without import is_served
 
 TEXTS: Final[list[str]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 """Fifty texts."""
+_REPEATED: Final = 10
 FEW: Final = 5
 """How many records of a kind hold them, unless each is to be in every field."""
 
@@ -113,7 +115,7 @@ def store_long(house: House) -> dict[str, list[int]]:
 
 def _store(client: httpx.Client, kind: str, body: dict[str, Any], number: int) -> int:
     for _ in range(5):
-        answer = client.post(f"/api/{kind}", json=body)
+        answer = _posted(client, f"/api/{kind}", body)
         if answer.status_code == 201:
             record: int = answer.json()["data"]["id"]
             return record
@@ -124,6 +126,16 @@ def _store(client: httpx.Client, kind: str, body: dict[str, Any], number: int) -
             if name in _NEEDED:
                 body[name] = _NEEDED[name].format(n=number)
     raise AssertionError(f"{kind} {number}: {answer.text}")
+
+
+def _posted(client: httpx.Client, target: str, body: dict[str, Any]) -> httpx.Response:
+    """Post a record; repeat the 503 of a busy machine some times."""
+    for _ in range(_REPEATED):
+        answer = client.post(target, json=body)
+        if answer.status_code != 503:
+            break
+        sleep(1)
+    return answer
 
 
 def _fail_to_sign_in(client: httpx.Client, text: str) -> None:

@@ -171,3 +171,21 @@ async def test_users_of_a_role_are_counted_for_callers_who_may_list_users(house:
         return [role["userCount"] for role in answer.json["data"]["items"]]
 
     assert (await counts(lists.token), await counts(lists_both.token)) == ([None], [1])
+
+
+async def test_who_may_not_list_users_learns_nothing_of_them_by_a_filter_or_a_refused_deletion(
+    house: Inside,
+) -> None:
+    blind = await member(house, "heron", "system:role:list", "system:role:delete")
+    sees = await member(house, "ibis", "*")
+
+    for answer in [await blind.ask("GET", f"/api/role/list?hasUser={each}") for each in ("true", "false")]:
+        assert (answer.status, answer.code) == (403, "permission_denied")
+        assert answer.json["required"] == ["system:user:list"]
+    listed = await sees.ask("GET", "/api/role/list?hasUser=true&roleCode=heron")
+    assert [role["roleCode"] for role in listed.json["data"]["items"]] == ["heron"]
+
+    refused = [await each.ask("DELETE", f"/api/role/{blind.role_id}") for each in (blind, sees)]
+    assert [answer.status for answer in refused] == [409, 409]
+    assert [answer.json.get("userCount") for answer in refused] == [None, 1]
+    assert [answer.json.get("users") for answer in refused] == [None, ["heron"]]

@@ -14,23 +14,15 @@ const MOST = 200;
 export const hooks = { counted: /** @type {(count: number) => void} */ (() => {}) };
 
 /**
- * True if the caller may decide about a request, as far as their permissions tell; the service decides that itself.
+ * True if the service lets the caller close a request, or approve it in a stage that needs approvals.
  * @param {AccessRequest} request
  */
-export function decides({ state, userId, stages, decisions }) {
-  const { me } = session;
-  if (!me || state !== "pending" || userId === me.id) return false;
-  return holds(stages) && !decisions.some((decision) => decision.userId === me.id);
-}
-
-/** True if the caller holds the permission of a stage. @param {AccessRequest["stages"]} stages */
-export function holds(stages) {
-  return stages.some(({ code }) => session.me?.permissions.some((held) => covers(held, code)));
-}
-
-/** True if the caller may close the emergency that a request was, as `decides`. @param {AccessRequest} request */
-export function closes({ state, emergency, closed, userId, stages }) {
-  return emergency && state === "approved" && closed === null && userId !== session.me?.id && holds(stages);
+function waits({ mayDecide, stages }) {
+  if (!mayDecide?.includes("approve")) return mayDecide?.includes("close") ?? false;
+  const held = session.me?.permissions ?? [];
+  return stages.some(
+    ({ code, counted, approvals }) => counted < approvals && held.some((each) => covers(each, code)),
+  );
 }
 
 /**
@@ -42,12 +34,7 @@ export async function read() {
     session.call("GET", LIST, { query: { state: "approved", sort: "-id", size: MOST } }),
     session.call("GET", LIST, { query: { state: "pending", sort: "deadline", size: MOST } }),
   ]);
-  const open = (/** @type {AccessRequest} */ { stages }) =>
-    stages.filter(({ counted, approvals }) => counted < approvals);
-  const waiting = [
-    ...given.data.items.filter(closes),
-    ...pending.data.items.filter((request) => decides(request) && holds(open(request))),
-  ];
+  const waiting = [...given.data.items, ...pending.data.items].filter(waits);
   hooks.counted(waiting.length);
   return waiting;
 }

@@ -11,7 +11,7 @@ import { agreed, attempt, previewed, undoing } from "./preview.js";
 import { roleCodes } from "./suggestions.js";
 import { listing } from "./table.js";
 import { coming, time } from "./time.js";
-import { allRoles } from "./users.js";
+import { allRoles, roleOptions } from "./users.js";
 
 const ALL = "/api/user/{id}/roles";
 const ONE = "/api/user/{id}/roles/{assignmentId}";
@@ -41,7 +41,10 @@ export function assignments(page, user) {
         button(T.assign, () => assign(page, user), { icon: "plus", kind: "primary" }),
     ],
     columns: [
-      { title: T.role, cell: ({ roleCode: code }) => code },
+      {
+        title: T.role,
+        cell: ({ roleName, roleCode: code }) => [roleName, " ", roleName !== code && h("code", null, code)],
+      },
       { title: T.from, cell: (item) => [begun(item), " ", h("small", null, decided(item, !item.from))] },
       { title: T.until, cell: endOf },
       { title: T.reason, cell: ({ reason }) => reason },
@@ -56,17 +59,24 @@ export function assignments(page, user) {
               { class: "actions" },
               changes &&
                 button(T.change, () => change(page, user, item), {
-                  "aria-label": T.changeOne(item.roleCode),
+                  "aria-label": T.changeOne(item.roleName),
                   ...given(item),
                 }),
               ends &&
                 button(T.end, () => end(page, user, item), {
-                  "aria-label": T.endOne(item.roleCode),
+                  "aria-label": T.endOne(item.roleName),
                   ...given(item),
                 }),
             )
         : undefined,
-    load: async (query) => (await page.call("GET", ALL, { path: { id: user.id }, query })).data,
+    load: async (query) => {
+      const [{ data }, names] = await Promise.all([
+        page.call("GET", ALL, { path: { id: user.id }, query }),
+        roleOptions(page),
+      ]);
+      const nameOf = (/** @type {string} */ code) => names?.find(([key]) => key === code)?.[1] ?? code;
+      return { ...data, items: data.items.map((item) => ({ ...item, roleName: nameOf(item.roleCode) })) };
+    },
     empty: empty(T.none),
   });
 }
@@ -124,6 +134,7 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
       chosen = given;
     };
     /** @type {any} */ let done;
+    let name = role?.roleName ?? "";
     await ask({
       title: T.assignTitle(user.userName),
       confirm: T.preview,
@@ -132,10 +143,10 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
         ...windowFields({ reason }, () => chosen?.maxDuration),
       ],
       act: async (body, { key, box }) => {
-        const code = body.roleCode ?? roles?.find(({ id }) => id === body.roleId)?.roleCode;
+        name = roles?.find(({ id }) => id === body.roleId)?.roleName ?? body.roleCode;
         done = await agreed({
           box,
-          title: T.confirmTitle(code, user.userName),
+          title: T.confirmTitle(name, user.userName),
           text: body.from && T.later,
           more: () => windowOf(body),
           confirm: T.assign,
@@ -146,7 +157,7 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
     if (!done) return;
     const { id: assignmentId, roleCode: given, version } = done.data;
     const taken = { path: { ...path, assignmentId }, ifMatch: `"${version}"` };
-    tell(T.assigned(given, user.userName), { undo: undoing(page, ["DELETE", ONE, taken]) });
+    tell(T.assigned(name || given, user.userName), { undo: undoing(page, ["DELETE", ONE, taken]) });
     await page.reload();
   });
 }
@@ -238,10 +249,10 @@ function windowOf({ from, until, reason }) {
   ]);
 }
 
-/** @param {Page} page @param {Holder} user @param {Assignment} assignment */
-function change(page, user, { id: assignmentId, roleCode: code }) {
+/** @param {Page} page @param {Holder} user @param {Assignment & {roleName: string}} assignment */
+function change(page, user, { id: assignmentId, roleName: name }) {
   const path = { id: user.id, assignmentId };
-  const title = T.changeTitle(code, user.userName);
+  const title = T.changeTitle(name, user.userName);
   return attempt(title, async () => {
     /** @type {Record<string, any>} */ let base = {};
     /** @type {(saved?: boolean) => void} */ let close = () => {};
@@ -253,7 +264,7 @@ function change(page, user, { id: assignmentId, roleCode: code }) {
       },
       pick: picked,
       form: (assignment) => ({
-        subject: () => T.subject(code),
+        subject: () => T.subject(name),
         fields: windowFields(assignment, () => null),
         submit: T.preview,
         cancel: () => close(),
@@ -267,12 +278,12 @@ function change(page, user, { id: assignmentId, roleCode: code }) {
         if (!Object.keys(body).length) return;
         await agreed({
           box: shown,
-          title: T.saveTitle(code, user.userName),
+          title: T.saveTitle(name, user.userName),
           more: () => windowOf(values),
           confirm: ACTION.save,
           write: (dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun }),
         });
-        tell(T.changed(code, user.userName));
+        tell(T.changed(name, user.userName));
       },
       saved: () => close(true),
     });
@@ -292,9 +303,9 @@ function minute(iso) {
   return iso && new Date(Math.floor(Date.parse(iso) / 60_000) * 60_000).toISOString();
 }
 
-/** @param {Page} page @param {Holder} user @param {Assignment} assignment */
-function end(page, user, { id: assignmentId, roleCode: code, version }) {
-  const title = T.endTitle(code, user.userName);
+/** @param {Page} page @param {Holder} user @param {Assignment & {roleName: string}} assignment */
+function end(page, user, { id: assignmentId, roleName: name, version }) {
+  const title = T.endTitle(name, user.userName);
   const path = { id: user.id, assignmentId };
   return attempt(title, async () => {
     const done = await previewed({
@@ -305,7 +316,7 @@ function end(page, user, { id: assignmentId, roleCode: code, version }) {
       write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: `"${version}"`, dryRun }),
     });
     if (!done) return;
-    tell(T.ended(code, user.userName));
+    tell(T.ended(name, user.userName));
     await page.reload();
   });
 }

@@ -27,6 +27,7 @@ const KINDS = /** @type {const} */ ([
   },
   {
     list: "/api/role/list",
+    needs: "GET /api/user/list",
     query: { hasUser: false, enabled: true, sort: "roleName" },
     address: "/roles?hasUser=false&enabled=true",
     name: "roleName",
@@ -45,9 +46,14 @@ const KINDS = /** @type {const} */ ([
   },
 ]);
 
+/** Return the kinds that the caller may list. @param {Page} page */
+function kindsFor(page) {
+  return KINDS.filter((kind) => page.may(`GET ${kind.list}`) && (!("needs" in kind) || page.may(kind.needs)));
+}
+
 /** Tell whether there may be anything to attend to for the caller. @param {Page} page */
 export function attends(page) {
-  return page.may("GET /api/system/findings") || KINDS.some(({ list }) => page.may(`GET ${list}`));
+  return page.may("GET /api/system/findings") || kindsFor(page).length > 0;
 }
 
 /**
@@ -56,7 +62,7 @@ export function attends(page) {
  * @param {{quiet: boolean}} options `quiet`: findings alone, and nothing if there are none.
  */
 export async function attention(page, { quiet }) {
-  const kinds = quiet ? [] : KINDS.filter(({ list }) => page.may(`GET ${list}`));
+  const kinds = quiet ? [] : kindsFor(page);
   const [checked, ...counted] = await Promise.all([
     page.may("GET /api/system/findings") ? health.read() : null,
     ...kinds.map((kind) => neglected(page, kind)),

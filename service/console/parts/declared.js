@@ -48,7 +48,7 @@ import { exporting, limitsOf } from "./transfer.js";
  * @property {Record<string, Declared>} fields In the order of files.
  * @property {string[]} form Fields by name.
  * @property {(string | Column)[]} [columns] Fields by name, and other columns.
- * @property {(string | Filter | ((known: any) => Filter))[]} [filters] Fields by name, and other filters.
+ * @property {(string | Filter | ((known: any) => Filter | null))[]} [filters] Fields by name, and other filters.
  * @property {string} [files] The name of files that the server exports.
  * @property {boolean} [imported] Whether such files are imported; by default they are.
  * @property {(record: any) => string} [nameOf] The name of a record in titles and messages.
@@ -194,8 +194,8 @@ function columnsOf({ fields, columns = [] }) {
  * @returns {Filter[]}
  */
 function filtersOf({ fields, filters = [] }, known) {
-  return filters.map((filter) => {
-    if (typeof filter === "function") return filter(known);
+  return filters.flatMap((filter) => {
+    if (typeof filter === "function") return filter(known) ?? [];
     if (typeof filter !== "string") return filter;
     const { label, type, options, filter: own } = fields[filter];
     const choice = type === "select" ? { type, options } : type === "check" ? { type: "whether" } : {};

@@ -46,7 +46,7 @@ export async function endings(page) {
     h("p", { class: "help" }, T.text),
     definition(
       held.map(({ roleCode, end, request }) => [
-        roleCode,
+        request?.roleName ?? roleCode,
         [
           countdown(page, end, () => session.hooks.changed()),
           " ",

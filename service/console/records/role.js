@@ -78,7 +78,10 @@ export const ROLE = {
     "roleName",
     "roleCode",
     "enabled",
-    { name: "hasUser", label: T.members, type: "whether", words: [T.someMember, T.nobody] },
+    ({ seesUsers }) =>
+      seesUsers
+        ? { name: "hasUser", label: T.members, type: "whether", words: [T.someMember, T.nobody] }
+        : null,
   ],
   files: "roles",
   previewed: ({ enabled: on }, { roleName }) => ({

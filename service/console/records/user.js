@@ -32,7 +32,7 @@ const FILED = {
     help: T.userNameHelp,
     filter: { more: true },
     example: "wanda",
-    ...MANAGED,
+    make: (ids, shown) => (isService(shown) ? { help: T.serviceNameHelp } : MANAGED.make(ids, shown)),
   },
   nickName: {
     label: T.nickName,

@@ -8,5 +8,6 @@ import { ROLES as T } from "../strings/roles.js";
 /** @param {Page} page */
 export async function show(page) {
   const many = switching(page, "/api/role/bulk/enabled", T.number, ({ roleName }) => roleName);
-  records(page, ROLE, { below: many.element, list: many.listed });
+  const known = { seesUsers: page.may("GET /api/user/list") };
+  records(page, ROLE, { known, below: many.element, list: many.listed });
 }

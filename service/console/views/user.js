@@ -18,7 +18,7 @@ import { record } from "../parts/record.js";
 import { related } from "../parts/related.js";
 import { table } from "../parts/rows.js";
 import { takeovers } from "../parts/takeovers.js";
-import { edited, time } from "../parts/time.js";
+import { coming, edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
 import { USER } from "../records/user.js";
 import { roleName } from "../parts/seed.js";
@@ -32,8 +32,10 @@ const STATUS = "/api/user/{id}/status";
 /** @param {Page} page */
 export async function show(page) {
   const path = { id: page.params.id };
-  /** @type {{data: import("../parts/users.js").User, etag: string | null}} */
-  const { data: user, etag } = await page.call("GET", "/api/user/{id}", { path });
+  const [{ data: user, etag }, ends] = await Promise.all([
+    page.call("GET", "/api/user/{id}", { path }),
+    endsOfRoles(page, page.params.id),
+  ]);
   const self = user.id === page.me.id;
   const base = `/users/${user.id}`;
   const { directory } = user;
@@ -114,7 +116,7 @@ export async function show(page) {
     ],
     aside: card(
       T.status,
-      standing(page, user),
+      standing(page, user, ends),
       related(page, [
         "GET /api/login-log/list",
         `/logs/logins?${new URLSearchParams({ userId: String(user.id) })}`,
@@ -141,11 +143,28 @@ function facts(user) {
 }
 
 /**
- * Return why a user may not sign in, their roles, and when the account changed.
+ * Return the last end of each role of a user, by its code; null for none. Nothing for callers who may not read that.
+ * @param {Page} page @param {string} id @returns {Promise<Map<string, string | null>>}
+ */
+async function endsOfRoles(page, id) {
+  if (!page.may("GET /api/user/{id}/roles")) return new Map();
+  const { data } = await page.call("GET", "/api/user/{id}/roles", { path: { id }, query: { size: 200 } });
+  const ends = new Map();
+  for (const { roleCode, until } of data.items) {
+    const other = ends.get(roleCode);
+    const isLater = other === undefined || (other && (!until || Date.parse(until) > Date.parse(other)));
+    if (isLater) ends.set(roleCode, until);
+  }
+  return ends;
+}
+
+/**
+ * Return why a user may not sign in, their roles with their ends, and when the account changed.
  * @param {Page} page
  * @param {import("../parts/users.js").User} user
+ * @param {Map<string, string | null>} ends
  */
-function standing(page, user) {
+function standing(page, user, ends) {
   const { ban: banned } = user;
   return definition([
     [
@@ -163,11 +182,12 @@ function standing(page, user) {
       T.roles,
       user.roles.length
         ? badges(
-            user.roles.map((role) =>
+            user.roles.map((role) => [
               page.may("GET /api/role/{id}")
                 ? link(`/roles/${role.id}`, badge(roleName(role)))
                 : badge(roleName(role)),
-            ),
+              ends.get(role.roleCode) && h("small", null, " ", coming(ends.get(role.roleCode))),
+            ]),
           )
         : T.noRoles,
     ],

@@ -13,11 +13,12 @@ from service.authz.engine.rules import ACCOUNT, APPROVE
 from service.authz.proof.batch_decider import BatchDecider
 from service.endpoints.request_rules import Stage
 from service.errors import Conflict, NotFound
-from service.features.access_requests import schema, store
+from service.features.access_requests import schema, store, store_catalogue
 from service.features.access_requests.effects import Effect
 from service.features.access_requests.feature import READ_REQUESTS
 from service.features.access_requests.requests import AccessRequests, Asked
 from service.features.access_requests.schema import AccessDecision, State, Verdict
+from service.features.access_requests.self_approval import Deciding
 from service.features.access_requests.store import RequestFilter, Visible
 from service.kernel.identity import codes_asked
 from service.kernel.persons import Persons
@@ -112,6 +113,10 @@ class AccessRequest(Shown, kw_only=True):
     """
 
     id: Id
+    role_name: Annotated[
+        str | None,
+        Meta(examples=["Auditor"], description="The current name of the role; null for a deleted role."),
+    ]
     state: State
     stages: list[StageOfRequest]
     decisions: list[DecisionOfRequest]
@@ -139,6 +144,13 @@ class AccessRequest(Shown, kw_only=True):
             "not approve or close it; null without one, and in lists."
         ),
     ]
+    may_decide: Annotated[
+        list[Deciding] | None,
+        Meta(
+            description="The decisions that the policy lets the caller make now; null for a new request, and "
+            "in commands. The decision itself also checks the expiry of the grant."
+        ),
+    ]
     closed: Annotated[
         ClosingOfRequest | None, Meta(description="The user who closed it; for emergencies only.")
     ]
@@ -156,7 +168,10 @@ def shown_request(
     decided: Sequence[AccessDecision],
     effect: Effect | None = None,
     persons: Persons | None = None,
+    *,
+    role_name: str | None,
     same_person: str | None = None,
+    may_decide: list[Deciding] | None = None,
 ) -> AccessRequest:
     """Return a request in the form of answers, with the decisions ``decided``.
 
@@ -186,7 +201,9 @@ def shown_request(
         stages=stages,
         decisions=[each for each in decided if each.decision != "close"],
         closed=closed,
+        role_name=role_name,
         same_person=same_person,
+        may_decide=may_decide,
     )
 
 
@@ -205,7 +222,7 @@ def _of_pending(effect: Effect | None) -> dict[str, Any]:
 
 
 def _made(_context: RequestContext, saved: Saved[Asked]) -> AccessRequest:
-    return shown_request(saved.record, (), saved.record.effect)
+    return shown_request(saved.record, (), saved.record.effect, role_name=saved.record.role_name)
 
 
 class AccessRequestEndpoint(Responders):
@@ -245,7 +262,18 @@ class AccessRequestEndpoint(Responders):
         effect = None if policy is None else await self.requests.effect(connection, policy, request)
         persons = (await self.requests.persons(connection, {request.id: decided}, [request])).get(request.id)
         same = await self.requests.same_person(connection, request, decided, context.user.user_id)
-        return shown_request(request, decided, effect, persons, same)
+        by_id = {request.id: decided}
+        allowed = await self.requests.decisions_allowed(connection, policy, context.user, [request], by_id)
+        names = await store_catalogue.role_names(connection, [request.role_id])
+        return shown_request(
+            request,
+            decided,
+            effect,
+            persons,
+            role_name=names.get(request.role_id),
+            same_person=same,
+            may_decide=allowed[request.id],
+        )
 
 
 class NewAccessRequest(AccessRequestEndpoint, at="/api/access-request"):
@@ -288,7 +316,21 @@ class AccessRequestList(AccessRequestEndpoint, at="/api/access-request/list"):
             ids = [request.id for request in listed.items]
             decided = await store.decisions(connection, ids)
             persons = await self.requests.persons(connection, decided, listed.items)
-        items = [shown_request(each, decided[each.id], None, persons.get(each.id)) for each in listed.items]
+            names = await store_catalogue.role_names(connection, {each.role_id for each in listed.items})
+            allowed = await self.requests.decisions_allowed(
+                connection, context.policy, context.user, listed.items, decided
+            )
+        items = [
+            shown_request(
+                each,
+                decided[each.id],
+                None,
+                persons.get(each.id),
+                role_name=names.get(each.role_id),
+                may_decide=allowed[each.id],
+            )
+            for each in listed.items
+        ]
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 

@@ -16,7 +16,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import aligned, say, show
-from service.features.access_requests import store
+from service.features.access_requests import store, store_catalogue
 from service.features.access_requests.api_requests import AccessRequest, shown_request
 from service.features.access_requests.effects import effect_of
 from service.features.access_requests.schema import State, Verdict
@@ -50,7 +50,10 @@ def _list(options: Namespace, environ: Mapping[str, str]) -> None:
         now = await assignments.now(connection)
         listed = await store.page(connection, criteria, None, now, page=1, size=WHOLE_LIST)
         decided = await store.decisions(connection, [each.id for each in listed.items])
-        items = [shown_request(each, decided[each.id]) for each in listed.items]
+        names = await store_catalogue.role_names(connection, {each.role_id for each in listed.items})
+        items = [
+            shown_request(each, decided[each.id], role_name=names.get(each.role_id)) for each in listed.items
+        ]
         return Page(items=items, page=1, size=WHOLE_LIST, total=listed.total)
 
     with reachable(load(environ)) as settings:
@@ -87,13 +90,15 @@ def _show(options: Namespace, environ: Mapping[str, str]) -> None:
             now = await assignments.now(connection)
             request = await store.read(connection, options.id, now)
             decided = (await store.decisions(connection, [request.id]))[request.id]
+            names = await store_catalogue.role_names(connection, [request.role_id])
+        role_name = names.get(request.role_id)
         if request.state != "pending":
-            return shown_request(request, decided)
+            return shown_request(request, decided, role_name=role_name)
         live = LivePolicy(configured(settings), seals_of(settings.oplog))
         await live.load(database)
         async with database.snapshot() as connection:
             effect = await effect_of(connection, live.current, live.invariants, request, now)
-        return shown_request(request, decided, effect)
+        return shown_request(request, decided, effect, role_name=role_name)
 
     with reachable(load(environ)) as settings:
         request = with_database(settings, read)

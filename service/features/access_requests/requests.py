@@ -28,16 +28,18 @@ from service.features.access_requests.asking import (
     rule_of,
 )
 from service.features.access_requests.counting import Approvals, approvals_of, approvers_of
+from service.features.access_requests.deciders import Decider, decisions_allowed
 from service.features.access_requests.effects import Effect, effect_of, permissions_of
 from service.features.access_requests.log_entries import of_request
 from service.features.access_requests.schema import AccessDecision, AccessRequest
-from service.features.access_requests.self_approval import TakingPart
+from service.features.access_requests.self_approval import Deciding, TakingPart
 from service.features.access_requests.sentences import sentence
 from service.features.access_requests.store import Granted, Visible
 from service.kernel.clock import from_seconds, whole_milliseconds
 from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.fields import values_of
+from service.kernel.identity import Caller, codes_asked
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange, values_change
 from service.kernel.persons import Persons
@@ -55,6 +57,7 @@ TOO_FEW: Final = "Too few of its approvals are still valid at the start"
 class Asked(AccessRequest, frozen=True, kw_only=True):
     """A new request with the effect of the grant; the effect is None if the role was granted."""
 
+    role_name: str
     effect: Effect | None
 
 
@@ -88,7 +91,8 @@ class AccessRequests:
             unit.check.require_session("request")
             made = await self._make(unit, given)
             effect = await self.effect(unit.connection, unit.check.policy, made)
-            asked = Asked(**values_of(made), effect=effect)
+            role = await roles.read(unit.connection, made.role_id)
+            asked = Asked(**values_of(made), role_name=role.role_name, effect=effect)
             await unit.made(asked)
         return Saved(asked)
 
@@ -116,6 +120,23 @@ class AccessRequests:
         }
         all_persons = await self.people.of(connection, set().union(*parties.values()), now)
         return {request_id: all_persons.taking_part(each) for request_id, each in parties.items()}
+
+    async def decisions_allowed(
+        self,
+        connection: Connection,
+        policy: Policy | None,
+        caller: Caller,
+        requests: Sequence[AccessRequest],
+        decided: Mapping[int, Sequence[AccessDecision]],
+    ) -> dict[int, list[Deciding]]:
+        """Return which decisions the caller may make about requests, by id; none without a policy."""
+        held = codes_asked(caller)
+        if policy is None or held is None:
+            return {request.id: [] for request in requests}
+        decider = Decider(caller.user_id, held)
+        return await decisions_allowed(
+            connection, policy, self.people, decider, requests=requests, decided=decided, now=self.now()
+        )
 
     async def same_person(
         self,

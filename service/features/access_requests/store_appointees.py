@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.features.access_requests.schema import access_request, access_request_appointee
 from service.features.access_requests.store import IS_OPEN
+from service.records.database.filters import among
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.rights import menu, role, role_menu, user, user_role
@@ -99,6 +100,13 @@ async def of_request(connection: Connection, request_id: int) -> set[int]:
     """Return the users whom the author of a request gave an approver's rights."""
     table = access_request_appointee.c
     chosen = sa.select(table.user_id).where(table.request_id == request_id)
+    return {*(await connection.execute(chosen)).scalars()}
+
+
+async def appointing(connection: Connection, user_id: int, request_ids: Collection[int]) -> set[int]:
+    """Return those of the requests whose author gave a user an approver's rights."""
+    table = access_request_appointee.c
+    chosen = sa.select(table.request_id).where(table.user_id == user_id, among(table.request_id, request_ids))
     return {*(await connection.execute(chosen)).scalars()}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Final
 
 from msgspec import Struct
+from sqlalchemy import select
 
 from service.records.database.filters import among
 from service.records.database.row_mapper import RowMapper
@@ -40,3 +41,9 @@ async def buttons(connection: Connection, role_ids: Collection[int]) -> list[Giv
 async def roles(connection: Connection, role_ids: Collection[int]) -> list[Role]:
     """Return roles by name."""
     return await ROLE.where(connection, among(role.c.id, role_ids), order=role.c.role_name_key)
+
+
+async def role_names(connection: Connection, role_ids: Collection[int]) -> dict[int, str]:
+    """Return the names of the roles that still exist, by id."""
+    chosen = select(role.c.id, role.c.role_name).where(among(role.c.id, role_ids))
+    return {row.id: row.role_name for row in await connection.execute(chosen)}

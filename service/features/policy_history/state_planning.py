@@ -109,7 +109,7 @@ async def _users_left(
     for edit in edits.edits:
         if edit.kind == "role" and edit.action == "delete":
             try:
-                await role_edits.require_unused(connection, current.ids["role", edit.key])
+                await role_edits.require_unused(connection, current.ids["role", edit.key], shows_users=True)
             except Conflict as refusal:
                 yield state_edits.EditRefusedError(edit, refusal)
 

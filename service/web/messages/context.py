@@ -151,11 +151,18 @@ class RequestContext:
 
     def may(self, request: str) -> bool:
         """Return whether the caller may send ``request`` too, such as ``GET /api/operation-log/list``."""
+        return self.refusal_of(request) is None
+
+    def refusal_of(self, request: str) -> Decision | None:
+        """Return the decision that refuses ``request`` to the caller; None if the caller may send it."""
         if self.policy is None:
             raise Unavailable(sentence("no_policy"))
         resource = self.policy.resource_at(*request.split(" ")) or UNREGISTERED
-        passes = self.decide(RESOURCE, resource).allowed and self.decide(ENDPOINT, request).allowed
-        return passes and self.policy.judge_assurance(resource, request, self.satisfied).allowed
+        for layer, name in ((RESOURCE, resource), (ENDPOINT, request)):
+            if not (decision := self.decide(layer, name)).allowed:
+                return decision
+        demanded = self.policy.judge_assurance(resource, request, self.satisfied)
+        return None if demanded.allowed else demanded
 
     def entry(self) -> OperationEvent | None:
         """Return the entry of the operation log as things stand; None if the operation is not logged."""

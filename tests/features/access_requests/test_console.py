@@ -68,7 +68,7 @@ def ask_after_a_refusal(visit: Visit) -> None:
     page = visit.open("/roles", "You have no access to this page", "quelea")
     button(page, "Ask for access").click()
     page.get_by_role("link", name="Ask for access: redpoll").click()
-    headed(page, "Ask for the role redpoll")
+    headed(page, "Ask for the role Redpoll")
     expect(page.get_by_label("Role", exact=True)).to_have_value("redpoll")
     page.get_by_label("Reason").fill("A role for the night shift")
     page.get_by_label("Number").fill(str(LASTS))
@@ -78,7 +78,7 @@ def ask_after_a_refusal(visit: Visit) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("does not change until the request is approved")
     visit.axe()
     button(page.get_by_role("dialog"), "Ask").click()
-    headed(page, "redpoll for quelea")
+    headed(page, "Redpoll for quelea")
     expect(page.locator("h1 ~ .badges")).to_have_text("Waiting")
     expect(page.get_by_role("list", name="What happened").get_by_role("listitem")).to_have_count(3)
 
@@ -95,13 +95,13 @@ def approve_from_the_queue(visit: Visit, name: str, reason: str) -> None:
     page.get_by_role("link", name="Waiting for you (1)").click()
     visit.axe()
     page.get_by_role("table").get_by_role("link", name="redpoll").click()
-    headed(page, "redpoll for quelea")
+    headed(page, "Redpoll for quelea")
     button(page, "Approve").click()
     dialogs = page.get_by_role("dialog")
     dialogs.get_by_label("Reason").fill(reason)
     button(dialogs, "Preview").click()
     button(dialogs.last, "Approve").click()
-    expect(page.get_by_text("You have approved redpoll for quelea.")).to_be_visible()
+    expect(page.get_by_text("You have approved Redpoll for quelea.")).to_be_visible()
     expect(waiting).to_have_accessible_name("Requests")
     expect(button(page, "Approve")).to_have_count(0)
 
@@ -144,7 +144,7 @@ def test_who_is_refused_asks_two_people_approve_the_work_is_done_and_the_role_en
     expect(story.filter(has_not_text="refreshed the session")).to_have_text(
         [
             "quelea was refused GET /api/role/list",
-            "quelea asked for the role redpoll: A role for the night shift",
+            "quelea asked for the role Redpoll: A role for the night shift",
             "chough approved (stage 1): As agreed",
             "weaver approved (stage 2): Night shift",
             "quelea got the role",
@@ -176,7 +176,7 @@ def test_a_role_is_asked_for_by_the_keyboard_alone(visit: Visit, house: House) -
     dialogs = page.get_by_role("dialog")
     expect(dialogs.get_by_role("button", name="Ask", exact=True)).to_be_focused()
     keys.press("Enter")
-    headed(page, "munia for tanager")
+    headed(page, "Munia for tanager")
     [made] = house.send("GET", "/api/access-request/list", roleCode="munia")["items"]
     assert (made["duration"], made["reason"], made["userName"]) == (7200, "Inventory", "tanager")
 
@@ -201,7 +201,7 @@ def test_what_breaks_the_rule_is_said_at_its_field_and_a_second_request_leads_to
     button(page, "Preview").click()
     page.get_by_role("alert").get_by_role("link", name="The pending request").click()
     button(page.get_by_role("dialog"), "Leave").click()
-    headed(page, "saltator for seedeater")
+    headed(page, "Saltator for seedeater")
     assert page.url.endswith(f"/access-requests/{made['id']}")
 
 
@@ -285,7 +285,7 @@ def test_all_requests_are_found_by_state_role_and_user_and_show_what_the_role_op
     visit.axe()
     visit.picture("access-requests")
     rows.last.get_by_role("link").click()
-    headed(page, "waxbill for firefinch")
+    headed(page, "Waxbill for firefinch")
     expect(page.get_by_role("main")).to_contain_text("OPS-4711")
     expect(page.get_by_role("link", name="Added access for firefinch")).to_be_visible()
     page.get_by_role("link", name="Access given").click()
@@ -360,19 +360,19 @@ def test_an_emergency_gives_the_role_at_once_is_told_and_somebody_else_closes_it
     button(proof, "Use a recovery code").click()
     proof.get_by_label("Recovery code").fill(recovery[0])
     page.keyboard.press("Enter")
-    asked_for = page.get_by_role("dialog", name="Ask for the role serin?")
+    asked_for = page.get_by_role("dialog", name="Ask for the role Serin?")
     expect(asked_for).to_contain_text("you get the role at once")
     button(asked_for, "Ask").click()
-    headed(page, "serin for siskin")
+    headed(page, "Serin for siskin")
     expect(page.locator("h1 ~ .badges")).to_have_text(re.compile("Approved.*Emergency.*To be closed"))
     expect(button(page, "Close the emergency")).to_have_count(0)
 
     approver.sign_in("greenshank", "/account/notices")
     theirs.get_by_role("row").get_by_role("link", name=re.compile("^siskin got the role serin")).click()
-    headed(theirs, "serin for siskin")
+    headed(theirs, "Serin for siskin")
     approver.axe()
     button(theirs, "Close the emergency").click()
-    closing = theirs.get_by_role("dialog", name="Close the emergency of siskin with serin?")
+    closing = theirs.get_by_role("dialog", name="Close the emergency of siskin with Serin?")
     closing.get_by_label("Reason").fill("The database was down indeed")
     approver.axe()
     button(closing, "Close the emergency").click()
@@ -469,16 +469,16 @@ def test_the_catalogue_says_what_a_role_opens_for_how_long_and_who_approves(
     page.keyboard.press("Control+k")
     page.get_by_role("dialog").get_by_role("combobox").fill("dunnock")
     page.get_by_role("group", name="Ask for access").get_by_role("option", name="Dunnock").click()
-    headed(page, "Ask for the role dunnock")
+    headed(page, "Ask for the role Dunnock")
     expect(page.get_by_role("main")).to_contain_text("admin or approver-of-dunnock")
     page.get_by_label("Reason").fill("The files of the summer")
     button(page, "Preview").click()
     button(page.get_by_role("dialog"), "Ask").click()
-    headed(page, "dunnock for pipit")
+    headed(page, "Dunnock for pipit")
 
     visit.go("/access-requests/roles")
     role.get_by_role("link", name="Waiting").click()
-    headed(page, "dunnock for pipit")
+    headed(page, "Dunnock for pipit")
     visit.go("/")
     own = page.locator("section.card", has=page.get_by_role("heading", name="Your requests"))
     button(own, "Withdraw").click()

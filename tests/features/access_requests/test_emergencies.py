@@ -225,3 +225,4 @@ async def test_nobody_closes_their_own_emergency_by_another_account(site: Inside
 
     assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "approve", [])
     assert shown["samePerson"].startswith("kestrel counts as the same person as heron-1: ")
+    assert shown["mayDecide"] == []

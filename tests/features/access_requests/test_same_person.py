@@ -1,5 +1,7 @@
 """In a request one person counts once, and the author's person not at all, by whatever accounts."""
 
+from typing import Any
+
 import pytest
 
 from service.features.operations.checks import CHECKS
@@ -14,6 +16,15 @@ from tests.support.standing_behind import acted
 
 TWO = [ONE | {"approvals": 2}]
 APPROVER = "system:user:list"
+
+
+async def offered(person: Member, request: Any) -> list[str]:
+    """Return what the lists of requests and the request itself offer ``person`` to decide."""
+    shown = (await person.ask("GET", f"/api/access-request/{request['id']}")).json["data"]
+    listed = (await person.ask("GET", "/api/access-request/list")).json["data"]["items"]
+    (mine,) = [each["mayDecide"] for each in listed if each["id"] == request["id"]]
+    assert mine == shown["mayDecide"]
+    return list(mine)
 
 
 async def people(house: Inside, *names: str) -> list[Member]:
@@ -31,9 +42,11 @@ async def test_who_stands_behind_the_author_or_before_approves_nothing_for_the_s
     await acted(house, above.user_id, below.user_id, "made", days)
     request = await asked(heron)
     shown = (await kestrel.ask("GET", f"/api/access-request/{request['id']}")).json["data"]
+    may_decide = await offered(kestrel, request)
 
     answer = await decide(kestrel, request)
 
+    assert may_decide == (["approve", "deny"] if days > 30 else [])
     if days > 30:
         assert (answer.status, shown["samePerson"]) == (200, None)
         return
@@ -102,6 +115,24 @@ async def test_somebody_who_took_both_over_joins_approvers_and_who_only_made_the
     assert (await decide(crane, request)).json["data"]["state"] == "approved"
 
 
+async def test_a_list_offers_decisions_to_those_whom_the_policy_lets_decide(house: Inside) -> None:
+    await ruled(house, "system:role:list", stages=[ONE | {"approvals": 3}])
+    author = await member(house, "heron-1", "*")
+    able, without_grant, appointed = [
+        await member(house, name, *codes)
+        for name, *codes in (("wren", "*"), ("finch", APPROVER), ("rook", "*"))
+    ]
+    request = await asked(author)
+    appoint = "INSERT INTO sys.access_request_appointee (request_id, user_id) VALUES (%s, %s)"
+    await execute(house, appoint, request["id"], appointed.user_id)
+
+    everybody = (able, without_grant, appointed, author)
+    assert [await offered(each, request) for each in everybody] == [["approve", "deny"], [], [], []]
+    for each in (without_grant, appointed, author):
+        assert (await decide(each, request)).status == 403
+    assert (await decide(able, request)).json["data"]["mayDecide"] == []
+
+
 async def test_a_denial_needs_no_other_person_than_the_authors(house: Inside) -> None:
     await ruled(house, stages=TWO)
     heron = await member(house, "heron-1")
@@ -110,6 +141,7 @@ async def test_a_denial_needs_no_other_person_than_the_authors(house: Inside) ->
     request = await asked(heron)
     await decide(kestrel, request)
 
+    assert await offered(crane, request) == ["deny"]
     assert (await decide(crane, request, "deny")).json["data"]["state"] == "denied"
 
 

@@ -8,7 +8,7 @@ import { lasting } from "../../parts/lasting.js";
 import { agreed } from "../../parts/preview.js";
 import { roleCodes } from "../../parts/suggestions.js";
 import { coming } from "../../parts/time.js";
-import { approvers } from "./acts.js";
+import { approvers, nameOf } from "./acts.js";
 import { facts, requestableRole } from "./catalogue.js";
 import { REQUESTS as T } from "./strings.js";
 
@@ -20,9 +20,10 @@ export async function show(page) {
   const { roleCode, decisionId } = Object.fromEntries(page.query);
   const role = await requestableRole(page, roleCode);
   page.crumbs([PATH, T.title]);
-  page.title(roleCode ? T.askRole(roleCode) : T.ask);
+  const named = (/** @type {string} */ code) => (code === role?.roleCode ? role.roleName : code);
+  page.title(roleCode ? T.askRole(named(roleCode)) : T.ask);
   const made = form({
-    subject: (values) => T.subject(values.roleCode),
+    subject: (values) => T.subject(values.roleCode && named(values.roleCode)),
     fields: [
       {
         name: "roleCode",
@@ -63,13 +64,13 @@ export async function show(page) {
       const given = Object.entries({ ...values, lasts: null, decisionId });
       const body = Object.fromEntries(given.filter(([, value]) => value));
       const { data } = await agreed({
-        title: T.askTitle(values.roleCode),
+        title: T.askTitle(named(values.roleCode)),
         more: foreseen,
         confirm: T.send,
         write: (dryRun) => page.call("POST", "/api/access-request", { body, key, dryRun }),
       });
       shown.clean();
-      tell((data.state === "approved" ? T.got : T.asked)(data.roleCode));
+      tell((data.state === "approved" ? T.got : T.asked)(nameOf(data)));
       page.go(`${PATH}/${data.id}`);
     },
   });

@@ -1,14 +1,14 @@
 // @ts-check
 /** One request for a role: what was asked, what it would change, who decides, and what happened. */
 import { bullets, card, definition, h, link } from "../../core/dom.js";
-import * as queue from "../../core/queue.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { access } from "../../parts/access.js";
 import { block } from "../../parts/block.js";
+import { covers } from "../../parts/codes.js";
 import { codes } from "../../parts/policy.js";
 import { record } from "../../parts/record.js";
 import { related } from "../../parts/related.js";
-import { acts, approvers, asked, stateOf } from "./acts.js";
+import { acts, approvers, asked, nameOf, stateOf } from "./acts.js";
 import { story } from "./request-story.js";
 import { REQUESTS as T } from "./strings.js";
 
@@ -23,7 +23,7 @@ export async function show(page) {
   await record(page, {
     base,
     crumbs: [[PATH, T.title]],
-    title: T.titleOf(request.roleCode, request.userName),
+    title: T.titleOf(nameOf(request), request.userName),
     state: stateOf(request),
     primary: approve || close || withdraw,
     acts: [],
@@ -49,11 +49,16 @@ function opens(page, { roleCode }) {
   return access(page, { roleCode });
 }
 
+/** True if the caller holds the permission of a stage. @param {Page} page @param {AccessRequest} request */
+function approves(page, { stages }) {
+  return stages.some(({ code }) => page.me.permissions.some((held) => covers(held, code)));
+}
+
 /** @param {Page} page @param {AccessRequest} request */
 function overview(page, request) {
-  const notOthers = (queue.decides(request) || queue.closes(request)) && request.samePerson;
+  const samePerson = request.userId !== page.me.id && approves(page, request) && request.samePerson;
   return [
-    notOthers && h("p", { class: "note warn" }, T.samePerson(notOthers)),
+    samePerson && h("p", { class: "note warn" }, T.samePerson(samePerson)),
     card(
       T.stages,
       request.emergency
@@ -65,11 +70,18 @@ function overview(page, request) {
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-function who(page, { userId, userName, roleId, roleCode, decisionId }) {
+function who(page, { userId, userName, roleId, roleCode, roleName, decisionId }) {
   const explains = page.may("POST /api/policy/explain") && page.may("GET /api/operation-log/{id}");
   const refusal = decisionId && h("code", null, decisionId);
   return definition([
-    [T.role, page.may("GET /api/role/{id}") ? link(`/roles/${roleId}`, roleCode) : roleCode],
+    [
+      T.role,
+      [
+        page.may("GET /api/role/{id}") ? link(`/roles/${roleId}`, roleName ?? roleCode) : roleName,
+        " ",
+        h("code", null, roleCode),
+      ],
+    ],
     [T.who, page.may("GET /api/user/{id}") ? link(`/users/${userId}`, userName) : userName],
     [
       T.refusal,

@@ -5,11 +5,12 @@ import * as queue from "../../core/queue.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { listing } from "../../parts/table.js";
 import { coming, time } from "../../parts/time.js";
-import { NONE, byUserId, roleNamed, roleOptions } from "../../parts/users.js";
+import { NONE, byUserId, roleOptions } from "../../parts/users.js";
 import { RECORD } from "../../strings/common.js";
-import { lasting, stateOf } from "./acts.js";
+import { lasting, nameOf, stateOf } from "./acts.js";
 import { REQUESTS as T } from "./strings.js";
 
+/** @typedef {import("./acts.js").AccessRequest} AccessRequest */
 /** @typedef {"mine" | "waiting" | "all"} Part */
 
 const PARTS = /** @type {[Part, string][]} */ ([
@@ -43,7 +44,7 @@ export async function show(page) {
       caption: T.captions[part],
       file: "requests",
       filters: part === "waiting" ? [] : filters(part, page, roles),
-      columns: columns(part, roles),
+      columns: columns(part),
       row: ({ id }) => `${PATH}/${id}`,
       load: part === "waiting" ? () => queued() : (query) => load(page, part, query),
       size: part === "waiting" ? 200 : 20,
@@ -64,13 +65,18 @@ function filters(part, page, roles) {
 
 /**
  * Return the columns of a part.
- * @param {Part} part @param {[string, string][] | null} roles
+ * @param {Part} part
  * @returns {import("../../parts/table.js").Column[]}
  */
-function columns(part, roles) {
+function columns(part) {
   const sorts = part !== "waiting"; // these come in the order in which they expire
   return [
-    { title: T.role, cell: ({ roleCode }) => roleNamed(roles, roleCode), ...(sorts && { sort: "roleCode" }) },
+    {
+      title: T.role,
+      cell: (/** @type {AccessRequest} */ request) =>
+        h("span", { class: "cut", title: request.roleCode }, nameOf(request)),
+      ...(sorts && { sort: "roleCode" }),
+    },
     ...(part === "mine"
       ? []
       : [

@@ -32,25 +32,30 @@ export function stateOf(request) {
   );
 }
 
+/** Return the name of the requested role; the code of a deleted one. @param {AccessRequest} request */
+export function nameOf({ roleName, roleCode }) {
+  return roleName ?? roleCode;
+}
+
 /** Return for how long the role is asked for. @param {AccessRequest} request */
 export function lasting({ duration, until }) {
   return duration ? T.duration(duration) : until && T.until(timeText(until));
 }
 
 /**
- * Return the buttons for what the caller may do about a request, as far as is known: the service decides that itself.
+ * Return the buttons for what the caller may do about a request, by the service's answer.
  * @param {Page} page @param {AccessRequest} request
  */
 export function acts(page, request) {
   const own = request.userId === page.me.id;
+  const may = (/** @type {"approve" | "deny" | "close"} */ decision) => request.mayDecide?.includes(decision);
   return {
     approve:
-      queue.decides(request) &&
-      request.samePerson === null &&
+      may("approve") &&
       page.may(`POST ${ONE}/decision`) &&
       button(T.approve, () => approve(page, request), { kind: "primary", icon: "check" }),
     deny:
-      queue.decides(request) &&
+      may("deny") &&
       page.may(`POST ${ONE}/decision`) &&
       button(T.deny, () => deny(page, request), { kind: "danger", icon: "close" }),
     withdraw:
@@ -59,8 +64,7 @@ export function acts(page, request) {
       page.may(`DELETE ${ONE}`) &&
       button(T.withdraw, () => withdraw(page, request)),
     close:
-      queue.closes(request) &&
-      request.samePerson === null &&
+      may("close") &&
       page.may(`POST ${CLOSING}`) &&
       button(T.close, () => close(page, request), { kind: "primary", icon: "check" }),
   };
@@ -83,7 +87,9 @@ async function done(page, text) {
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-function approve(page, { id, roleCode: role, userName }) {
+function approve(page, request) {
+  const { id, userName } = request;
+  const role = nameOf(request);
   const title = T.approveTitle(role, userName);
   return attempt(title, async () => {
     const made = await ask({
@@ -116,7 +122,9 @@ function outlook({ state, from, stages }) {
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-async function deny(page, { id, roleCode: role, userName }) {
+async function deny(page, request) {
+  const { id, userName } = request;
+  const role = nameOf(request);
   const made = await ask({
     title: T.denyTitle(role, userName),
     text: T.denyText,
@@ -130,7 +138,9 @@ async function deny(page, { id, roleCode: role, userName }) {
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-async function withdraw(page, { id, roleCode: role }) {
+async function withdraw(page, request) {
+  const { id } = request;
+  const role = nameOf(request);
   const made = await ask({
     title: T.withdrawTitle(role),
     text: T.withdrawText,
@@ -142,7 +152,9 @@ async function withdraw(page, { id, roleCode: role }) {
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-async function close(page, { id, roleCode: role, userName }) {
+async function close(page, request) {
+  const { id, userName } = request;
+  const role = nameOf(request);
   const made = await ask({
     title: T.closeTitle(role, userName),
     text: T.closeText,

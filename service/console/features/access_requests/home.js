@@ -5,7 +5,7 @@ import * as queue from "../../core/queue.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { block, rows } from "../../parts/block.js";
 import { coming, time } from "../../parts/time.js";
-import { acts, lasting, stateOf } from "./acts.js";
+import { acts, lasting, nameOf, stateOf } from "./acts.js";
 import { requestableRoles, roleRow } from "./catalogue.js";
 import { REQUESTS as T } from "./strings.js";
 
@@ -40,14 +40,12 @@ async function waiting(page) {
 
 /** @param {Page} page @param {AccessRequest} request */
 function waitingRow(page, request) {
-  const { id, userName, roleCode, emergency, reason, state, deadline } = request;
+  const { id, userName, emergency, reason, state, deadline } = request;
+  const role = nameOf(request);
   const { approve, deny, close } = acts(page, request);
   return {
     mark: emergency && badge(T.emergency, "warn"),
-    text: link(
-      `${PATH}/${id}`,
-      state === "pending" ? T.asks(userName, roleCode) : T.took(userName, roleCode),
-    ),
+    text: link(`${PATH}/${id}`, state === "pending" ? T.asks(userName, role) : T.took(userName, role)),
     help: [
       lasting(request),
       reason && [" · ", h("q", null, reason)],
@@ -65,7 +63,7 @@ async function ownRequests(page) {
   return [
     rows(
       data.items.map((request) => ({
-        text: [link(`${PATH}/${request.id}`, request.roleCode), " ", stateOf(request)],
+        text: [link(`${PATH}/${request.id}`, nameOf(request)), " ", stateOf(request)],
         help: [
           lasting(request),
           " · ",

@@ -5,6 +5,7 @@ import { inWords, withChanges } from "../../parts/logs.js";
 import { requestLine } from "../../parts/request-line.js";
 import { countdown, endOf } from "../../parts/role-endings.js";
 import { time, timeText } from "../../parts/time.js";
+import { nameOf } from "./acts.js";
 import { REQUESTS as T } from "./strings.js";
 
 /** The most operations of the author that are told. */
@@ -85,8 +86,13 @@ function quoted(reason) {
 }
 
 /** @param {AccessRequest} request @returns {Step} */
-function asking({ createTime: at, userName, roleCode, reason, askedDecisionId }) {
-  return { at, text: [T.steps.asked(userName, roleCode), quoted(reason)], more: decision(askedDecisionId) };
+function asking(request) {
+  const { createTime: at, userName, reason, askedDecisionId } = request;
+  return {
+    at,
+    text: [T.steps.asked(userName, nameOf(request)), quoted(reason)],
+    more: decision(askedDecisionId),
+  };
 }
 
 /** @param {AccessRequest["decisions"][number]} made @returns {Step} */

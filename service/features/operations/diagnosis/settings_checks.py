@@ -66,7 +66,7 @@ def deny_check(installation: Installation) -> Finding:
     if auth.per_request_deny_check:
         return ok("on: bans and changed rights take effect at the next request")
     return warning(
-        f"off: bans, logouts and changed rights take effect after up to {auth.access_timeout} s",
+        f"off; bans, logouts and changed rights take effect after up to {auth.access_timeout} s",
         "set auth.per_request_deny_check to true",
     )
 
@@ -76,7 +76,7 @@ def throttling(installation: Installation) -> Finding:
     throttle = installation.settings.throttle
     if throttle.enabled:
         return ok(f"{throttle.login_account} logins to one account in {throttle.window} s")
-    return warning("off: passwords can be guessed without a limit", "set throttle.enabled to true")
+    return warning("off; passwords can be guessed without a limit", "set throttle.enabled to true")
 
 
 def first_password(installation: Installation) -> Finding:
