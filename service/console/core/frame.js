@@ -39,7 +39,10 @@ let identified = false;
 let titled = PRODUCT;
 /** @type {Map<HTMLElement, number>} */ const waits = new Map();
 
-/** Show the frame to the caller, who is identified, and in it the view of the address. @param {import("../types/view").View[]} views */
+/**
+ * Show the frame to the caller, who is identified, and in it the view of the address.
+ * @param {import("../types/view").View[]} views
+ */
 export async function open(views) {
   useViews(views);
   known = views;

@@ -70,7 +70,10 @@ export function pluralOf(n) {
   return made(Intl.PluralRules, {}).select(n);
 }
 
-/** Return a length of time in words: `5 days`. @param {number} n @param {"year" | "day" | "hour" | "minute" | "second"} unit */
+/**
+ * Return a length of time in words: `5 days`.
+ * @param {number} n @param {"year" | "day" | "hour" | "minute" | "second"} unit
+ */
 export function lasting(n, unit) {
   return shownNumber(n, { style: "unit", unit, unitDisplay: "long" });
 }
@@ -89,7 +92,10 @@ export function listParts(items, type = "conjunction") {
   return made(Intl.ListFormat, { type }).formatToParts(items);
 }
 
-/** Return a list in words: `a, b and c`. @param {readonly string[]} items @param {"conjunction" | "disjunction"} [type] */
+/**
+ * Return a list in words: `a, b and c`.
+ * @param {readonly string[]} items @param {"conjunction" | "disjunction"} [type]
+ */
 export function listed(items, type) {
   return listParts(items, type)
     .map(({ value }) => value)

@@ -190,12 +190,12 @@ function stored() {
 
 /** Return the first of the browser's languages that has texts, by language and script. */
 function preferred() {
-  const wanted = (/** @type {string} */ tag) => {
+  const written = (/** @type {string} */ tag) => {
     const { language: name, script } = new Intl.Locale(tag).maximize();
     return `${name}-${script}`;
   };
   for (const each of navigator.languages) {
-    const tag = Object.keys(LANGUAGES).find((known) => known === each || wanted(known) === wanted(each));
+    const tag = Object.keys(LANGUAGES).find((known) => known === each || written(known) === written(each));
     if (tag) return tag;
   }
   return FALLBACK;

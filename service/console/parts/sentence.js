@@ -48,8 +48,8 @@ const ASSIGNING = new Set(["user assign a role", "user end an assignment of a ro
 export function sentence(entry, changes = entry.changes ?? []) {
   /** @type {Word} */ const actor = { text: entry.userName ?? ownerOf(entry) ?? T.somebody, actor: true };
   const action = entry.action.endsWith(AGAIN) ? entry.action.slice(0, -AGAIN.length) : entry.action;
-  const said = whole({ ...entry, action }, actor, changes);
-  return action === entry.action ? said : filled(T.again, { sentence: said });
+  const sentence = whole({ ...entry, action }, actor, changes);
+  return action === entry.action ? sentence : filled(T.again, { sentence });
 }
 
 /**
@@ -99,8 +99,8 @@ function whole(entry, actor, changes) {
     const edited = kind === "UPDATE" || ASSIGNING.has(key);
     const clauses = edited && done.includes("{about}") ? edits(entry, changes) : [];
     if (clauses.length > 0) return filled(T.done, { actor, act: clausesOf(clauses) });
-    const said = about(done, key, entry);
-    return filled(T.done, { actor, act: kind === "INSERT" ? withGiven(said, changes) : said });
+    const act = about(done, key, entry);
+    return filled(T.done, { actor, act: kind === "INSERT" ? withGiven(act, changes) : act });
   }
   const denied = decision === "deny";
   const template = dryRun
@@ -115,7 +115,10 @@ function whole(entry, actor, changes) {
   return filled(template, { actor, act: about(act, key, entry) });
 }
 
-/** Return a message whose values are words, or several. @param {string} message @param {Record<string, Word | Word[] | number>} values */
+/**
+ * Return a message whose values are words, or several.
+ * @param {string} message @param {Record<string, Word | Word[] | number>} values
+ */
 function filled(message, values) {
   return /** @type {Word[]} */ (parts(message, values)).filter((word) => word !== "");
 }

@@ -23,8 +23,8 @@ export const TROUBLE = saying(T.TROUBLE, {
 });
 
 /**
- * What refusals mean to the reader, title and text: by status, and by codes that say more. The console's own: `outdated` when the file of a view can't be loaded,
- * `elsewhere` for a redirect.
+ * What refusals mean to the reader, title and text: by status, and by codes that say more. The console's own:
+ * `outdated` when the file of a view can't be loaded, `elsewhere` for a redirect.
  */
 export const REFUSALS = /** @type {Record<string, string[]>} */ (F.REFUSALS);
 
