@@ -6,6 +6,7 @@ import { ask, tell } from "../../parts/dialog.js";
 import { agreed, attempt } from "../../parts/preview.js";
 import { endOf } from "../../parts/role-endings.js";
 import { table } from "../../parts/rows.js";
+import { roleName } from "../../parts/seed.js";
 import { time, timeText } from "../../parts/time.js";
 import { REQUESTS as T } from "./strings.js";
 
@@ -33,8 +34,8 @@ export function stateOf(request) {
 }
 
 /** Return the name of the requested role; the code of a deleted one. @param {AccessRequest} request */
-export function nameOf({ roleName, roleCode }) {
-  return roleName ?? roleCode;
+export function nameOf({ roleName: name, roleCode }) {
+  return name ? roleName({ roleName: name, roleCode }) : roleCode;
 }
 
 /** Return for how long the role is asked for. @param {AccessRequest} request */
