@@ -88,7 +88,7 @@ def test_what_begins_later_and_what_has_expired_is_shown_as_such(visit: Visit, h
     begins = (datetime.now(UTC) + timedelta(days=20, minutes=1)).isoformat()
     give(house, user, roleCode="auditor", **{"from": begins})
     page = visit.open(f"/users/{user}/roles?ended=true")
-    expect(row(page, "auditor")).to_contain_text("Begins later")
+    expect(row(page, "Auditor auditor")).to_contain_text("Begins later")
     says(row(page, "serin-role"), "Expired", "Handover")
     page.set_viewport_size({"width": 320, "height": 640})
     page.wait_for_function("document.documentElement.scrollWidth <= 320")
@@ -110,11 +110,11 @@ def test_an_end_in_the_repeated_hour_of_autumn_stays_in_an_edit(visit: Visit, ho
     give(house, user, roleCode="auditor", until=second.isoformat())
     page = visit.open(f"/users/{user}/roles")
     dialogs = page.get_by_role("dialog")
-    button(row(page, "auditor"), "Change: auditor").click()
+    button(row(page, "Auditor auditor"), "Change: Auditor").click()
     dialogs.get_by_label("Reason").fill("Inventory")
     button(dialogs, "Preview").click()
     button(dialogs.last, "Save").click()
-    expect(row(page, "auditor")).to_contain_text("Inventory")
+    expect(row(page, "Auditor auditor")).to_contain_text("Inventory")
     [saved] = assigned(house, user, "auditor")
     assert datetime.fromisoformat(saved["until"]) == second.astimezone(UTC)
 
@@ -142,7 +142,7 @@ def test_the_assignments_of_all_users_are_found_by_what_they_have(visit: Visit, 
     visit.picture("all-assignments")
     rows.last.get_by_role("link").click()
     headed(page, "wagtail")
-    expect(row(page, "auditor")).to_contain_text("Inventory")
+    expect(row(page, "Auditor auditor")).to_contain_text("Inventory")
 
 
 @pytest.mark.extended
