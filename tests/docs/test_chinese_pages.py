@@ -16,13 +16,13 @@ CHINESE = ROOT / "docs" / "zh-CN"
 
 def targets(page: Path) -> list[str]:
     """Return where the links of a page lead, without those within the page, to it and to its translation."""
-    found = []
+    aims = []
     for link in links(page):
         path, _, fragment = link.partition("#")
         target = (page.parent / path).resolve()
         if path and target not in {page, *PAGES.values(), *CHINESE.glob("*.md")}:
-            found.append(f"{target.relative_to(ROOT)}#{fragment}")
-    return sorted(found)
+            aims.append(f"{target.relative_to(ROOT)}#{fragment}")
+    return sorted(aims)
 
 
 def shape(page: Path) -> list[str]:

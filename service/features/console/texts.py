@@ -16,7 +16,7 @@ BUNDLES: Final = ("start", "rest", "refusals")
 
 _LANGUAGE: Final = "language.json"
 _OWN: Final = ("home", "account", "notices", "devices", "logins")
-"""The pages of the own account, by the names of their titles."""
+"""The pages of the user's own account, by the names of their titles."""
 
 Texts = dict[str, Any]
 
