@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from service.kernel.assurance import CURRENT_PASSWORD, Challenge, step_up
+from service.kernel.codes import Ceiling
 from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller
@@ -44,6 +45,14 @@ class Decided(Protocol):
     @property
     def required(self) -> tuple[str, ...]:
         """The codes any one of which would do."""
+
+    @property
+    def ceilings(self) -> tuple[Ceiling, ...]:
+        """The further callers that were asked, such as the scopes of an API key."""
+
+    @property
+    def denied_by(self) -> tuple[str, ...]:
+        """Which of account and ceilings are denied; empty for a caller without ceilings."""
 
     @property
     def id(self) -> str:
@@ -200,12 +209,14 @@ def _denial(
     decision: Decided, required: Iterable[str] | None, needed: Needed, field: str | None
 ) -> dict[str, Any]:
     """Return the members that describe a denial of the enforcer."""
-    members = {
+    members: dict[str, Any] = {
         "layer": decision.layer,
         "required": list(decision.required if required is None else required),
         "needed": needed,
         "decisionId": decision.id,
     }
+    if decision.denied_by:
+        members["deniedBy"] = list(decision.denied_by)
     return members if field is None else members | {"field": field}
 
 

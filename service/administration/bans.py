@@ -9,7 +9,7 @@ import structlog
 from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import UNRECORDED, LoginLog
-from service.authn.revocations import Revocations
+from service.authn.revocations import ALL_SESSIONS_END, Revocations
 from service.authn.sessions import Sessions
 from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import rfc3339
@@ -110,15 +110,36 @@ class Kicks:
     sessions: Sessions
 
     async def kick(self, caller: Caller, user_id: int) -> int:
-        """End all sessions of a user and return their number; raises ``NotFound`` if there is none."""
-        return await self.sessions.kick(await self._target(caller, user_id))
+        """End all sessions of a user and return their number; the user's API keys end too.
+
+        Raises ``NotFound`` if there is none of both.
+        """
+        target, had_keys = await self._target(caller, user_id, all_end=True)
+        try:
+            return await self.sessions.kick(target)
+        except NotFound:
+            if had_keys:
+                return 0
+            raise
+
+    async def log_out_everywhere(self, caller: Caller) -> int:
+        """End all sessions of the caller and return their number; the caller's API keys end too."""
+        async with self.database.transaction() as connection:
+            await ALL_SESSIONS_END.emit(connection, caller.user_id)
+        return await self.sessions.log_out_everywhere(caller)
 
     async def kick_device(self, caller: Caller, user_id: int, device: str) -> None:
         """End the session of a user on ``device``; raises ``NotFound`` and ``ValidationFailed``."""
-        await self.sessions.kick_device(await self._target(caller, user_id), device)
+        target, _had_keys = await self._target(caller, user_id)
+        await self.sessions.kick_device(target, device)
 
-    async def _target(self, caller: Caller, user_id: int) -> Target:
+    async def _target(self, caller: Caller, user_id: int, *, all_end: bool = False) -> tuple[Target, bool]:
+        """Return the user, and whether the user has API keys; with ``all_end`` those of a person end."""
         async with self.database.transaction() as connection:
             await role_rights.set_pace(connection, "urgent")
             check = await self.delegation.check(connection, caller)
-            return await check.target(connection, user_id, "end-sessions")
+            target = await check.target(connection, user_id, "end-sessions")
+            had_keys = await accounts.has_keys(connection, user_id)
+            if all_end:
+                await ALL_SESSIONS_END.emit(connection, user_id)
+            return target, had_keys

@@ -281,12 +281,18 @@ class DelegationCheck:
         By some acts the caller can get to act as the target: that is noted.
         """
         self._require_account(f"{act} {target.whom}", field)
+        self._require_proof(act, field)
         if target.whom != "self" and (control := CONTROL_ACTS.get(act)) is not None:
             await self.take_over(connection, [target.user_id], control)
 
     def require_session(self, act: str) -> None:
         """Check that the caller may do ``act`` with the credentials of the request; PermissionDenied else."""
-        self._require_account(f"{act} {'by-session' if self._caller.key_id is None else 'by-key'}")
+        self._require_account(f"{act} {self._caller.proof}")
+
+    def _require_proof(self, act: str, field: str | None = None) -> None:
+        """Check that the caller may do ``act`` with an API key of a person; other proofs have no limit."""
+        if self._caller.proof == "by-personal-key":
+            self._require_account(f"{act} by-personal-key", field)
 
     def decide_owner(self, whom: Whom) -> Decision:
         """Return whether the caller may say who owns an account: ``self`` if they are not uninvolved."""
@@ -304,6 +310,7 @@ class DelegationCheck:
             alike = values.get("kind") == "service" and values.get("service") == self.bound_to
             whom = "same-service" if alike else "other-service"
         self._require_account(f"create {whom}", "service")
+        self._require_proof("create")
         return NewAccount(values, self.acting_id)
 
     async def _whose(self, connection: Connection, user_id: int) -> Whom:
@@ -411,6 +418,7 @@ class DelegationCheck:
         """
         for whom in ("others",) if self.bound_to is None else ("same-service", "other-service"):
             self._require_account(f"set-roles {whom}")
+        self._require_proof("set-roles")
         reach = await role_rights.reach_of_users(connection, user_ids)
         reach |= await role_rights.reach_of_roles(connection, role_ids)
         await self.require(reach, sentence("review_not_held"))

@@ -136,10 +136,18 @@ class Trigger:
 
 _REQUESTS_END: Final = "Requests of the user are closed"
 
+_KEYS_END: Final = "API keys of a person are deleted"
+_KEYS: Final = "API keys of the user"
+
 TRIGGERS: Final = (
     Trigger("end_requests_of_author", "user", "After a user is disabled", _REQUESTS_END),
     Trigger("end_requests_of_deleted", "user", "After a user is deleted", _REQUESTS_END),
     Trigger("end_requests_of_author", "user_ban", "After a user is banned", _REQUESTS_END),
+    Trigger("end_personal_keys", "user", "After a user is disabled", _KEYS_END, locks=_KEYS),
+    Trigger(
+        "end_personal_keys_by_password", "user", "After somebody else sets a password", _KEYS_END, locks=_KEYS
+    ),
+    Trigger("end_personal_keys", "user_ban", "After a user is banned", _KEYS_END, locks=_KEYS),
     Trigger(
         "note_edit",
         "user_role",

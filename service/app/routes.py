@@ -103,7 +103,7 @@ def _add_sign_in(routes: Routes, container: Container) -> None:
     else:
         routes.serve(tokens.Refresh(parts.refresh, parts.throttle))
     routes.serve(sessions.Logout(parts.sessions, cookies))
-    routes.serve(sessions.LogoutAll(parts.sessions, cookies))
+    routes.serve(sessions.LogoutAll(container.administration.kicks, cookies))
     routes.serve(sessions.OwnSessions(parts.sessions))
     routes.serve(sessions.SessionOnDevice(parts.sessions, cookies))
 

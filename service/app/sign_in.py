@@ -7,7 +7,7 @@ from service.app.policy import PolicyParts
 from service.app.stores import Stores
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
-from service.authn.key_callers import KeyCallers, key_callers_of
+from service.authn.key_callers import KeyCallers, key_callers_of, personal_key_uses
 from service.authn.login_service import LoginService
 from service.authn.opening import SessionOpening
 from service.authn.password_change import PasswordChange
@@ -62,7 +62,8 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
     initial = InitialPasswords(settings.password)
     pairs = TokenIssuer(database, tokens, lambda: policy.live.current.permission_map, initial)
     revocations = Revocations(database, store, log)
-    key_callers = key_callers_of(database, store, throttle, now)
+    personal = personal_key_uses(database, notices, settings.features.off)
+    key_callers = key_callers_of(database, store, throttle, now, personal)
     refresh = Refresh(database, store, tokens, pairs, log=log, notices=notices)
     return SignIn(
         passwords=passwords,

@@ -1,13 +1,14 @@
 """The port by which the core asks who sends a request with an API key; one feature keeps the keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
 from service.authn.claims import ClientClaims
 from service.authn.throttle import Throttle
-from service.kernel.feature import sole
+from service.kernel.feature import provided, sole
 from service.kernel.identity import Caller
+from service.kernel.notify import Notices
 from service.kernel.text import name_key
 from service.keyspace import Answer, SessionStore
 from service.records.database.transactions import Database
@@ -35,6 +36,16 @@ class KeyCaller(NamedTuple):
         return min((end for end in ends if end is not None), default=None)
 
 
+class PersonalKeyUses(Protocol):
+    """Records the use of people's API keys. Without it, no API key of a person is accepted."""
+
+    def note(self, key_id: int, address: str | None) -> None:
+        """Record the use of a key from ``address``, None for an unknown one; returns at once."""
+
+    async def finish(self) -> None:
+        """Wait until the recorded uses are written or lost."""
+
+
 class KeyCallers(Protocol):
     """Finds the caller of an API key, checked at each request."""
 
@@ -49,7 +60,8 @@ class KeyCallers(Protocol):
     async def of_token(self, claims: ClientClaims) -> KeyCaller:
         """Return the caller of a verified client token; it ends with its key.
 
-        Raises ``TokenInvalid`` (the key was deleted), ``TokenExpired``, ``AccountBanned``, ``Unavailable``.
+        Raises ``TokenInvalid`` (the key was deleted, or is a person's), ``TokenExpired``, ``AccountBanned``,
+        ``Unavailable``.
         """
 
     async def finish(self) -> None:
@@ -57,11 +69,24 @@ class KeyCallers(Protocol):
 
 
 def key_callers_of(
-    database: Database, store: SessionStore, throttle: Throttle, now: Callable[[], float]
+    database: Database,
+    store: SessionStore,
+    throttle: Throttle,
+    now: Callable[[], float],
+    personal: PersonalKeyUses | None = None,
 ) -> KeyCallers:
-    """Return the finder of the callers of API keys, which expire by ``now``, in seconds since the epoch."""
-    made: KeyCallers = sole("key-callers")(database, store, throttle, now)
+    """Return the finder of the callers of API keys, which expire by ``now``, in seconds since the epoch.
+
+    Without ``personal``, only keys of service accounts are accepted.
+    """
+    made: KeyCallers = sole("key-callers")(database, store, throttle, now, personal)
     return made
+
+
+def personal_key_uses(database: Database, notices: Notices, off: Collection[str]) -> PersonalKeyUses | None:
+    """Return the recorder of people's keys; None if the feature that makes them is ``off``."""
+    makers = tuple(provided("personal-keys", off).values())
+    return makers[0](database, notices) if makers else None
 
 
 def is_api_key(text: str) -> bool:

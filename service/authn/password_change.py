@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from service.authn.login_log import UNRECORDED, LoginLog, reason_of
 from service.authn.password_rules import NO_PASSWORD, InitialPasswords, PasswordRules
 from service.authn.passwords import Passwords
-from service.authn.revocations import Revocations
+from service.authn.revocations import ALL_SESSIONS_END, Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.kernel.core_sentences import sentence
@@ -161,5 +161,7 @@ class PasswordChange:
             if not saved:
                 raise Conflict(sentence("password_changed_meanwhile"), rule="changed_meanwhile")
             await self.notices.notify(connection, target.user_id, "password_changed", acted_by(target))
+            if keep is None:
+                await ALL_SESSIONS_END.emit(connection, target.user_id)
             await self.store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
         await self.revocations.end_sessions(target, keep=device, opened_by=opened_by)

@@ -9,10 +9,21 @@ import structlog
 from service.authn.denials import Denials
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Unavailable
+from service.kernel.events import Event
 from service.kernel.identity import Target
 from service.keyspace import SessionStore
 from service.records.bans import DISABLED
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
+
+ALL_SESSIONS_END: Final[Event[[Connection, int]]] = Event(
+    "all-sessions-end",
+    when="Before all sessions of a user end because the user, another person or a link ends them, resets "
+    "the second factors, or sets the password",
+    within="The transaction of the change, or one of its own; it may hold the rights lock",
+    locks="Rows of its feature",
+    raises="Nothing",
+)
+"""Receives the id of the user. A ban, disabling and deletion do not publish it: see the triggers."""
 
 RETRY = 0.5  # seconds between two attempts while the store is unavailable
 FIRST: Final = 5_000

@@ -23,7 +23,7 @@ from service.records import assignments
 from service.records.database.transactions import Database
 from service.records.user_list import UserValues, read_all
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Operation, Responders, login, writes
+from service.web.messages.operation_metadata import Operation, Responders, by_session, login, writes
 from service.web.messages.preconditions import answer_tag, content_tag, unchanged, version_tag
 from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Moment, Revision, Schema, UpdatedBy
@@ -169,6 +169,7 @@ class PasswordChangeOrder(Schema):
 
 class OwnPassword(Endpoint[OwnCredentials], at="/api/user/profile/password"):
     @login(name="changeOwnPassword", refuses=[Conflict, RateLimited])
+    @by_session("change-credentials")
     @writes(
         "change own password",
         "UPDATE",

@@ -14,7 +14,7 @@ from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import BAN_REASON, bounds_of
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
-from service.web.messages.operation_metadata import Responders, login, needs, writes
+from service.web.messages.operation_metadata import Responders, by_session, login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Moment, Page, PageQuery, Schema, moment
 
@@ -35,6 +35,7 @@ class _SessionEnd(Responders):
 
 class Logout(_SessionEnd, at="/api/auth/logout"):
     @login(name="logOut", refuses=[Conflict])
+    @by_session("end-sessions")
     @writes("logout", "LOGOUT")
     async def on_post(self, context: RequestContext) -> None:
         """End the session of this device."""
@@ -42,12 +43,17 @@ class Logout(_SessionEnd, at="/api/auth/logout"):
         self._cookies.clear(context)
 
 
-class LogoutAll(_SessionEnd, at="/api/auth/logout/all"):
+class LogoutAll(Responders, at="/api/auth/logout/all"):
+    def __init__(self, kicks: Kicks, cookies: Cookies) -> None:
+        self._kicks = kicks
+        self._cookies = cookies
+
     @login(name="logOutEverywhere", refuses=[Conflict])
+    @by_session("end-sessions")
     @writes("logout everywhere", "LOGOUT")
     async def on_post(self, context: RequestContext) -> Ended:
-        """End the caller's sessions on all devices, including this one."""
-        ended = await self._sessions.log_out_everywhere(context.user)
+        """End the caller's sessions on all devices, including this one, and delete the caller's API keys."""
+        ended = await self._kicks.log_out_everywhere(context.user)
         self._cookies.clear(context)
         return Ended(ended=ended)
 
@@ -66,6 +72,7 @@ class OwnSessions(Endpoint[Sessions], at="/api/auth/sessions"):
 
 class SessionOnDevice(_SessionEnd, at="/api/auth/sessions/{device}"):
     @login(name="endOwnSession", refuses=[NotFound])
+    @by_session("end-sessions")
     @writes("end a session", "LOGOUT")
     async def on_delete(self, context: RequestContext, device: EndedDevice) -> None:
         """End the caller's session on a device."""

@@ -13,7 +13,7 @@ from service.kernel.text import name_fault, text_fault
 from service.kernel.value_rules import bounds_of
 from service.records import user_list
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import needs, writes
+from service.web.messages.operation_metadata import by_session, needs, writes
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.record_schemas import (
     MergePatch,
@@ -199,6 +199,7 @@ class PasswordResetOrder(Schema):
 
 class UserPassword(Endpoint[PasswordReset], at="/api/user/{id}/password"):
     @needs("system:user:reset-password", name="resetUserPassword", refuses=[NotFound, Conflict])
+    @by_session("set-password")
     @writes("reset a password", "UPDATE", keeps="nothing", example={"newPassword": "five wary herons"})
     async def on_put(self, context: RequestContext, id: int, body: PasswordResetOrder) -> None:
         """Set a user's password.

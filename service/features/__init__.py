@@ -21,6 +21,7 @@ NAMES = (
     "bulk_acts",
     "takeovers",
     "service_accounts",
+    "personal_keys",
     "metrics",
     "export",
     "notices",

@@ -33,6 +33,8 @@ Act: TypeAlias = Literal[
     "change-credentials",
     "change-credentials-by-factor",
     "change-credentials-beside-factor",
+    "create-personal-key",
+    "create-personal-key-beside-factor",
 ]
 """Acts on an account. ``set-contact``: change its email address or phone number. ``set-service``: change the
 service that it is bound to. ``invite``: let its owner set the first password. ``start-reset``: mail its owner
@@ -41,7 +43,8 @@ that its owner is not a person who acted on it. ``change-factors``: add or remov
 first. ``reset-factors``: read and remove all second factors. ``change-credentials``: change the caller's own
 password, or own address for password recovery. ``change-credentials-by-factor``: the same for an account
 without a password. ``change-credentials-beside-factor``: an additional check for an account with a second
-factor.
+factor. ``create-personal-key``: create an API key of the caller's own account, a person's.
+``create-personal-key-beside-factor``: an additional check for an account with a second factor.
 """
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
@@ -49,8 +52,13 @@ Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
 service: another account bound to the same service, or any other account.
 """
 
-Proof: TypeAlias = Literal["by-session", "by-key"]
-"""Authentication of the caller: a device session, or an API key or a token issued for one."""
+Proof: TypeAlias = Literal["by-session", "by-key", "by-personal-key"]
+"""Authentication of the caller: a device session; an API key of a service account, or a token issued for one;
+or an API key of a person.
+"""
+
+SessionAct: TypeAlias = Literal["step-up", "sign-off"]
+"""Acts on no account that an API key of a person may not do."""
 
 Asking: TypeAlias = Literal["evaluate", "introspect", "forward", "follow"]
 """Questions about others. ``evaluate``: permissions, in evaluations and searches. ``introspect``: the
@@ -77,6 +85,7 @@ FOLLOW_BY_PERSON: Final = "follow by-person"
 OBJECTS: Final = frozenset(
     {f"{act} {whom}" for act in ACTS for whom in get_args(Whom)} - {"create self"}
     | {f"{act} {proof}" for act in ("create-key", *_BY_PEOPLE) for proof in get_args(Proof)}
+    | {f"{act} by-personal-key" for act in (*ACTS, *get_args(SessionAct))}
     | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
     | {BY_PERSON, FOLLOW_BY_PERSON}
     | {name for feature in declared() for name in feature.account_objects}
@@ -99,6 +108,10 @@ _OUT_OF_REACH: Final = frozenset(
 _OWN_PROOFS: Final = frozenset(
     {"enrol-first-factor", "change-factors", "change-credentials"}
     | {"change-credentials-by-factor", "change-credentials-beside-factor"}
+    | {"create-personal-key", "create-personal-key-beside-factor"}
+)
+_OPEN_TO_PERSONAL_KEYS: Final = frozenset(
+    {"create", "edit", "set-service", "set-roles", "enable", "disable", "delete", "ban", "unban"}
 )
 
 _NEVER: Final[Mapping[Whom, frozenset[str]]] = {
@@ -111,6 +124,11 @@ _NEVER: Final[Mapping[Whom, frozenset[str]]] = {
 NEVER_OPEN: Final = frozenset(
     {f"{act} {whom}" for whom, acts in _NEVER.items() for act in acts}
     | {f"{act} by-key" for act in ("create-key", *_BY_PEOPLE)}
+    | {
+        f"{act} by-personal-key"
+        for act in (*ACTS, *get_args(SessionAct), *_BY_PEOPLE)
+        if act not in _OPEN_TO_PERSONAL_KEYS
+    }
     | {f"{asking} other-service" for asking in ASKING}
     | {BY_PERSON, FOLLOW_BY_PERSON}
 )
@@ -127,6 +145,7 @@ CONTROL_ACTS: Final[Mapping[Act, ControlAct]] = {
 DEMANDED: Final = frozenset(
     {"set-contact self", "enrol-first-factor self", "change-factors self", "change-credentials self"}
     | {"change-credentials-by-factor self", "change-credentials-beside-factor self"}
+    | {"create-personal-key-beside-factor self"}
 )
 """The objects on which the policy's layer ``assurance`` has demands. These acts are checked in the act
 itself, since the request around them does much else too.
@@ -154,6 +173,8 @@ _REFUSED: Final = {
     "set-password self": sentence("set_own_password"),
     "create other-service": sentence("create_for_other_service"),
     "create-key by-key": sentence("key_by_key"),
+    "create-key by-personal-key": sentence("key_by_key"),
+    "create-personal-key by-personal-key": sentence("key_by_key"),
     FOLLOW_BY_PERSON: sentence("follow_by_person"),
     BY_PERSON: sentence("proxy_by_person"),
 }
@@ -176,7 +197,9 @@ CLOSED_TO_ALL: Final = frozenset(
 def refusal_of(name: str) -> Sentence:
     """Return the sentence that refuses a caller an object of the layer."""
     act, _, proof = name.rpartition(" ")
-    if proof == "by-key" and (feature := _BY_PEOPLE.get(act)) is not None:
+    if proof in ("by-key", "by-personal-key") and (feature := _BY_PEOPLE.get(act)) is not None:
         stated: Sentence = feature.part(feature.sentences)(feature.by_people[act])
         return stated
+    if name not in _REFUSED and proof == "by-personal-key":
+        return sentence("act_by_personal_key")
     return _REFUSED.get(name) or sentence("account_act_refused", act=name)

@@ -6,7 +6,8 @@ The caller of the layer ``assurance`` is the set of words that the caller satisf
 
 A word includes all behind it. The first three also come with an age, such as ``@two-factors-within-15m``: the
 proof that the word rests on is at most that old. ``-within-15m`` includes ``-within-12h``, which includes the
-word without an age. ``@service`` is satisfied by service accounts alone, which log in nowhere.
+word without an age. ``@service`` is satisfied by service accounts alone, which log in nowhere. An API key of
+a person satisfies ``@login`` without an age, and no word about factors.
 ``@current-password`` is satisfied by a person alone who has sent the right current password with the request
 itself.
 """
@@ -31,6 +32,8 @@ TWO_FACTORS: Final = "@two-factors"
 PHISHING_RESISTANT: Final = "@phishing-resistant"
 SERVICE: Final = "@service"
 CURRENT_PASSWORD: Final = "@current-password"  # noqa: S105 - a word
+PERSONAL_KEY: Final = "@personal-key"
+"""Marks the words of an API key of a person; no line may have it, so it opens nothing."""
 
 AGES: Final = {"-within-15m": 900, "-within-12h": 43_200}
 """The ages that end a word, with their seconds; the shortest first."""
@@ -93,6 +96,8 @@ class Authentication:
 
 NAMED: Final = Authentication()
 """A user questioned by name: as if logged in with a password, at an unknown time."""
+OF_PERSONAL_KEY: Final = Authentication(amr=("key",))
+"""The authentication of a person by an API key."""
 
 
 class Satisfied:
@@ -102,12 +107,12 @@ class Satisfied:
     the codes that are held in other layers.
     """
 
-    __slots__ = ("codes",)
+    __slots__ = ("asked_as", "codes")
 
     codes: frozenset[str]
 
     def __init__(self, *words: str) -> None:
-        self.codes = frozenset(words)
+        self.codes = self.asked_as = frozenset(words)
 
     def __repr__(self) -> str:
         return f"Satisfied({', '.join(sorted(self.codes))})"
@@ -120,6 +125,7 @@ def _including(reached: int, ages: tuple[str, ...]) -> Satisfied:
 _NOBODY: Final = Satisfied(ANYONE)
 _INITIAL: Final = Satisfied(ANYONE, INITIAL)
 _BY_KEY: Final = Satisfied(ANYONE, SERVICE)
+BY_PERSONAL_KEY: Final = Satisfied(ANYONE, INITIAL, LOGIN, PERSONAL_KEY)
 _PROVING: Final = Satisfied(ANYONE, CURRENT_PASSWORD)
 _YOUNG, _RECENT, _OLD = (
     {acr: _including(reached, ages) for acr, reached in _REACHED.items()}
@@ -138,6 +144,9 @@ EVERY_CALLER: Final[tuple[Satisfied, ...]] = (
 A caller who proves the current password also satisfies the words of the session: a union of two of these. The
 words of an object are alternatives, so a union passes exactly where one of the two sets does.
 """
+
+EVER_DECIDED: Final[tuple[Satisfied, ...]] = (*EVERY_CALLER, BY_PERSONAL_KEY)
+"""All sets about which the enforcer is asked. The last one passes where a login without an age passes."""
 
 BY_STRONGEST: Final[dict[str, Satisfied]] = {max(each.codes, key=WORDS.index): each for each in EVERY_CALLER}
 """The same, by the strongest word of each."""
@@ -169,6 +178,8 @@ def words_at(authentication: Authentication | None, now: float, *, by_key: bool 
         return _BY_KEY
     if authentication is None:
         return _NOBODY
+    if authentication is OF_PERSONAL_KEY:
+        return BY_PERSONAL_KEY
     if authentication.initial:
         return _INITIAL
     age = now - authentication.auth_time
@@ -204,10 +215,12 @@ class Challenge(NamedTuple):
 def step_up(required: Collection[str], satisfied: Collection[str] | None) -> Challenge | None:
     """Return the challenge by which a caller who satisfies ``satisfied`` gets one of ``required``.
 
-    None if stepping up does not help: for anonymous callers, for service accounts, and for demands other than
-    a login of a person.
+    None if stepping up does not help: for anonymous callers, for API keys, and for demands other than a login
+    of a person.
     """
-    return None if satisfied is None or SERVICE in satisfied else challenge_of(required)
+    if satisfied is None or SERVICE in satisfied or PERSONAL_KEY in satisfied:
+        return None
+    return challenge_of(required)
 
 
 def challenge_of(required: Collection[str]) -> Challenge | None:

@@ -18,7 +18,8 @@ with an empty segment.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from typing import Final, NamedTuple
 
 CODE = re.compile(r"(?:[a-z0-9_-]+|\*)(?::(?:[a-z0-9_-]+|\*))*")
 MAX_CODE_LENGTH = 128
@@ -50,15 +51,17 @@ def segments_of(code: str) -> tuple[str, ...] | None:
 class HeldCodes:
     """The codes that a caller holds; immutable, compared and hashed as a set."""
 
-    __slots__ = ("_hash", "codes", "everything", "patterns", "subtrees")
+    __slots__ = ("_hash", "asked_as", "codes", "everything", "patterns", "subtrees")
 
+    asked_as: Hashable
+    """The key of a cached answer to these codes: equal keys have equal answers."""
     codes: frozenset[str]
     everything: bool
     subtrees: frozenset[tuple[str, ...]]
     patterns: tuple[tuple[tuple[str, ...], bool], ...]
 
     def __init__(self, codes: Iterable[str] = ()) -> None:
-        self.codes = frozenset(codes)
+        self.codes = self.asked_as = frozenset(codes)
         self._hash = hash(self.codes)
         self.everything = "*" in self.codes
         subtrees, patterns = [], []
@@ -96,13 +99,70 @@ class HeldCodes:
         return any(_fits(head, trailing, segments) for head, trailing in self.patterns)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, HeldCodes) and self.codes == other.codes
+        return isinstance(other, HeldCodes) and self.asked_as == other.asked_as
 
     def __hash__(self) -> int:
         return self._hash
 
     def __repr__(self) -> str:
         return f"HeldCodes({sorted(self.codes)})"
+
+
+class Ceiling(NamedTuple):
+    """A further caller who must be allowed too: ``by`` names it, ``codes`` are those that it asks with."""
+
+    by: str
+    codes: frozenset[str]
+
+
+BY_KEY: Final = "key"
+"""The ceiling of an API key of a person: its scopes."""
+
+
+class BoundedCodes(HeldCodes):
+    """The codes of a caller with ceilings: the policy asks each question of ``account`` and of each ceiling.
+
+    All of them must be allowed, so no ceiling adds a right. ``codes`` are those that all of them grant: code
+    that asks no policy, such as a list of the caller's permissions, sees no more than the policy allows.
+    """
+
+    __slots__ = ("account", "bounds", "ceilings")
+
+    def __init__(self, account: Iterable[str], ceilings: Iterable[Ceiling]) -> None:
+        self.account = HeldCodes(account)
+        self.ceilings = tuple(ceilings)
+        self.bounds = tuple(HeldCodes(ceiling.codes) for ceiling in self.ceilings)
+        codes = self.account.codes
+        for ceiling in self.ceilings:
+            codes = intersection(codes, ceiling.codes)
+        super().__init__(codes)
+        self.asked_as = (self.account.codes, self.ceilings)
+        self._hash = hash(self.asked_as)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundedCodes) and self.asked_as == other.asked_as
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"BoundedCodes({self.account}, {self.ceilings})"
+
+
+def account_codes(held: HeldCodes) -> frozenset[str]:
+    """Return the codes of the account behind ``held``, without its ceilings."""
+    return held.account.codes if isinstance(held, BoundedCodes) else held.codes
+
+
+def ceilings_of(held: HeldCodes | None) -> tuple[Ceiling, ...]:
+    """Return the ceilings of a caller; none for a session, an API key of a program and no caller."""
+    return held.ceilings if isinstance(held, BoundedCodes) else ()
+
+
+def bounded(codes: Iterable[str], ceilings: Iterable[Ceiling]) -> HeldCodes:
+    """Return the codes of a caller within ``ceilings``."""
+    ceilings = tuple(ceilings)
+    return BoundedCodes(codes, ceilings) if ceilings else HeldCodes(codes)
 
 
 def intersection(first: Iterable[str], second: Iterable[str]) -> frozenset[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from service.kernel.account_acts import Whom
+from service.kernel.account_acts import Proof, Whom
 from service.kernel.assurance import Acr, Authentication, Satisfied, words_at
 from service.kernel.codes import HeldCodes
 
@@ -24,7 +24,7 @@ class Caller:
     the service that a service account is bound to, None for none. ``key_id`` is the API key of the request,
     sent itself or as a token issued for it. ``device`` is then ``key:`` and its number, which is the name of
     no device. ``limited_to_nothing`` is true for a key whose list of scopes is empty. ``authentication`` is
-    that of a person; None for a service account.
+    that of a person; None for a service account. The scopes of a person's key are a ceiling of ``held``.
     """
 
     user_id: int
@@ -40,6 +40,13 @@ class Caller:
     key_id: int | None = None
     limited_to_nothing: bool = False
     authentication: Authentication | None = None
+
+    @property
+    def proof(self) -> Proof:
+        """Return how the caller has authenticated, as the policy's layer ``account`` names it."""
+        if self.key_id is None:
+            return "by-session"
+        return "by-key" if self.kind == "service" else "by-personal-key"
 
     @property
     def rests_on(self) -> Acr:

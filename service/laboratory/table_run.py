@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import casbin
@@ -13,7 +14,7 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import OPENING_NOTHING, Rule, as_csv
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import BoundedCodes, HeldCodes
 from service.laboratory.analysis.explain import reason_of
 from service.laboratory.tables import Asked, Case, Question, Table
 
@@ -61,6 +62,10 @@ def casbin_decider(enforcer: Any) -> Decide:
     enforcer.logger.disabled = True
 
     def decide(question: Question) -> tuple[bool, Rule | None]:
+        if isinstance(question.held, BoundedCodes):
+            callers = (question.held.account, *question.held.bounds)
+            answers = [decide(replace(question, held=caller)) for caller in callers]
+            return (True, answers[0][1]) if all(allowed for allowed, _ in answers) else (False, None)
         caller = ANONYMOUS if question.held is None else question.held
         allowed, line = enforcer.enforce_ex(question.layer, question.object, caller)
         return allowed, Rule(*line) if line else None

@@ -34,7 +34,7 @@ from service.authz.publishing.shipped import Shipped
 from service.errors import BadRequest
 from service.kernel import request_objects
 from service.kernel.assurance import BY_STRONGEST, Demand, Satisfied, words_of
-from service.kernel.codes import HeldCodes, is_code
+from service.kernel.codes import BY_KEY, BoundedCodes, Ceiling, HeldCodes, is_code
 from service.kernel.feature import about_any
 from service.kernel.request_objects import PublishedRule
 from service.kernel.services import (
@@ -141,6 +141,13 @@ class Requestable(_Strict):
     emergency: bool = False
 
 
+class ByKey(_Strict):
+    """A person who comes with an own API key: the codes that the person holds, and the scopes of the key."""
+
+    holds: list[str]
+    key: list[str]
+
+
 class TableFile(_Strict):
     """A file of cases, with registered objects and the codes of Buttons.
 
@@ -150,7 +157,7 @@ class TableFile(_Strict):
     ``assurance`` is written as the strongest word that it satisfies.
     """
 
-    callers: dict[str, list[str] | str | None]
+    callers: dict[str, list[str] | str | ByKey | None]
     cases: list[Case]
     registered: dict[str, list[str | Disabled]] = {}
     codes: list[str | Disabled] = []
@@ -266,8 +273,8 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
     faults = [
         f"{read.place('callers', name)}: {code!r} is no permission code"
         for name, codes in file.callers.items()
-        for code in codes or ()
-        if not (isinstance(codes, str) or is_code(code))
+        for code in _codes(codes)
+        if not is_code(code)
     ]
     faults += [
         f"{read.place('callers', name)}: {words!r} is not a word about authentication"
@@ -386,7 +393,11 @@ def _buttons(codes: list[str | Disabled]) -> list[tuple[str, bool]]:
 
 
 def _asked(
-    place: str, number: int, case: Case, callers: Mapping[str, list[str] | str | None], resolver: _Resolver
+    place: str,
+    number: int,
+    case: Case,
+    callers: Mapping[str, list[str] | str | ByKey | None],
+    resolver: _Resolver,
 ) -> Iterator[Asked]:
     if (case.outcome == "deny") is (case.required is None):
         raise PolicyError("a denied case must have 'required', and an allowed case must not")
@@ -403,9 +414,18 @@ def _asked(
             yield Asked(place, number, name, _with_line(case, questions[-1]), questions)
 
 
-def _caller(codes: list[str] | str | None) -> HeldCodes | Satisfied | None:
+def _codes(caller: list[str] | str | ByKey | None) -> list[str]:
+    """Return the codes of a caller; none for a visitor, and for words about authentication."""
+    if isinstance(caller, ByKey):
+        return [*caller.holds, *caller.key]
+    return caller if isinstance(caller, list) else []
+
+
+def _caller(codes: list[str] | str | ByKey | None) -> HeldCodes | Satisfied | None:
     if codes is None:
         return None
+    if isinstance(codes, ByKey):
+        return BoundedCodes(codes.holds, [Ceiling(BY_KEY, frozenset(codes.key))])
     return BY_STRONGEST[codes] if isinstance(codes, str) else HeldCodes(codes)
 
 

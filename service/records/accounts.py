@@ -460,6 +460,13 @@ async def maker(connection: AsyncConnection, user_id: int) -> int | None:
     return (await connection.execute(made_by)).scalar_one_or_none()
 
 
+async def has_keys(connection: AsyncConnection, user_id: int) -> bool:
+    """Return True if the account is a person's that has API keys."""
+    of_person = select(api_key.c.id).join(user, user.c.id == api_key.c.user_id)
+    keys = of_person.where(api_key.c.user_id == user_id, user.c.kind == "person").limit(1)
+    return (await connection.execute(keys)).first() is not None
+
+
 async def maker_of_key(connection: AsyncConnection, key_id: int) -> int | None:
     """Return the id of the creator of an API key; None for an unknown key."""
     made_by = select(api_key.c.created_by).where(api_key.c.id == key_id)

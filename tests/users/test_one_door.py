@@ -71,6 +71,7 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
             "administration/own_credentials",
             "features/account_links/addresses",
             "features/directories/origins",
+            "features/personal_keys/keys",
             "features/oidc/sign_in",  # what is demanded of who links an account
             "features/second_factors/own_factors",
         },
@@ -162,7 +163,6 @@ def test_nothing_outside_the_engine_compares_held_codes() -> None:
     outside = [module for module, comparing in comparisons.items() if comparing]
     assert {module for module in outside if not module.startswith(("authz/", "laboratory/"))} == {
         "kernel/codes",
-        "features/export/decision_events",  # writes both sets if they differ, and opens nothing
     }
 
 
@@ -188,6 +188,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "laboratory/analysis/sources",  # names the layer
         "laboratory/prove",  # names the layer
         "features/explain/refusals",  # explains them
+        "web/requests/guard",  # acts that are closed to API keys of people
         "features/policy_tests/report_sections",  # names the layer
     }
 

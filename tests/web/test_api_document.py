@@ -29,7 +29,7 @@ OK = ("200", "201")
 CREATING = (
     *("createUser", "createUserKey", "createRole", "createMenu", "createResource", "createService"),
     *("createServiceOpening", "uploadFile", "createOwnApp", "createOwnPasskey", "assignUserRole"),
-    *("createAccessRequest", "createReview", "createScimUser", "createScimGroup"),
+    *("createAccessRequest", "createReview", "createOwnKey", "createScimUser", "createScimGroup"),
 )
 """Operations that make a record."""
 

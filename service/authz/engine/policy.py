@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,7 +32,7 @@ from service.errors import Decided
 from service.kernel.assurance import Satisfied
 from service.kernel.cache_sizes import cache_size
 from service.kernel.clock import from_seconds
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import BoundedCodes, Ceiling, HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import Span
 from service.kernel.permission_map import PermissionMap
@@ -53,6 +53,10 @@ class Decision:
     which would allow; empty if none would. ``revision`` and ``own_digest`` are the policy's. ``codes`` are
     those that the caller held, in the layer ``assurance`` the words that it satisfied; None without a
     session. ``passed`` are the ends of lines that had come; see ``Policy.passed``.
+
+    The caller may have ceilings, such as the scopes of an API key. ``codes`` are then those of the account,
+    ``ceilings`` the further callers that were asked, and ``parts`` the decision about each, that about the
+    account first. ``line`` is the line that allowed the account.
     """
 
     allowed: bool
@@ -64,6 +68,14 @@ class Decision:
     own_digest: str = field(repr=False)
     codes: frozenset[str] | None = field(repr=False)
     passed: int = 0
+    ceilings: tuple[Ceiling, ...] = field(default=(), repr=False)
+    parts: tuple[Decision, ...] = field(default=(), repr=False)
+
+    @property
+    def denied_by(self) -> tuple[str, ...]:
+        """The callers that are denied: ``account``, and the names of ceilings; empty without ceilings."""
+        names = ("account", *(ceiling.by for ceiling in self.ceilings))
+        return tuple(name for name, part in zip(names, self.parts, strict=False) if not part.allowed)
 
     @cached_property
     def id(self) -> str:
@@ -73,9 +85,10 @@ class Decision:
         ``r`` and the revision of the stored policy, with ``.2`` after two expiries among its lines. Then
         follow ``-``, the first 8 hexadecimal digits of the digest of the node's static policy, and ``-``.
         Last are the first 12 digits of the SHA-256 of layer, object and the sorted held codes, one per line.
-        A caller without a session has ``@no-session`` in place of the codes.
+        A caller without a session has ``@no-session`` in place of the codes. Each ceiling of the caller adds
+        a line such as ``@within key``, and its codes.
         """
-        question = question_digest(self.layer, self.object, self.codes)
+        question = question_digest(self.layer, self.object, self.codes, self.ceilings)
         revision = f"{self.revision}.{self.passed}" if self.passed else f"{self.revision}"
         return f"r{revision}-{self.own_digest[:8]}-{question}"
 
@@ -97,9 +110,13 @@ def decided_by(decision_id: str) -> tuple[int, int]:
     return int(revision), int(passed or 0)
 
 
-def question_digest(layer: str, object_: str, codes: frozenset[str] | None) -> str:
+def question_digest(
+    layer: str, object_: str, codes: frozenset[str] | None, ceilings: Iterable[Ceiling] = ()
+) -> str:
     """Return the last part of the id of a decision: what names the question, whichever policy is asked."""
     held = [NO_SESSION] if codes is None else sorted(codes)
+    for ceiling in ceilings:
+        held += [f"@within {ceiling.by}", *sorted(ceiling.codes)]
     return hashlib.sha256("\n".join([layer, object_, *held]).encode()).hexdigest()[:12]
 
 
@@ -160,9 +177,9 @@ class Policy:
         self.resource_at = self._resources.find
         """Returns the most specific resource for a method and a canonical path; None if none fits."""
         self._external: ExternalRoutes = ExternalRoutes(self.rules, like._external if like else None)  # noqa: SLF001
-        self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
+        self._remembered: dict[tuple[str, str, Hashable], Decision] = {}
         self._assured: dict[tuple[str, str | None, Satisfied | None], Decision] = {}
-        self._admissions: dict[tuple[str, str, frozenset[str] | None, Satisfied | None], Admission] = {}
+        self._admissions: dict[tuple[str, str, Hashable, Satisfied | None], Admission] = {}
 
     def at(self, instant: float) -> Policy:
         """Return this policy as it decides at ``instant``, in seconds since the epoch.
@@ -330,7 +347,7 @@ class Policy:
 
         A traced request has a ``span``; the decision of each layer then gets a span of its own below it.
         """
-        key = (resource, endpoint, None if held is None else held.codes, satisfied)
+        key = (resource, endpoint, None if held is None else held.asked_as, satisfied)
         admission = self._admissions.get(key) if span is None else None
         if admission is None:
             judge = self.judge if span is None else partial(_traced, span, self)
@@ -371,14 +388,26 @@ class Policy:
         """Decide for a caller with the codes ``held``; None is a caller without a session.
 
         In the layer ``assurance`` a caller is the set of satisfied words. Raises TypeError for a caller of
-        another layer: ``@login`` would open to held codes there, however old the login is.
+        another layer: ``@login`` would open to held codes there, however old the login is. A caller with
+        ceilings must be allowed, and so must each of the ceilings.
         """
-        key = (layer, object_, None if held is None else held.codes)
+        key = (layer, object_, None if held is None else held.asked_as)
         if (remembered := self._remembered.get(key)) is not None:
             return remembered
         if held is not None and isinstance(held, Satisfied) is not (layer == ASSURANCE):
             raise TypeError(f"{held} can't be evaluated in the layer {layer}")
-        allowed, line = self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
+        parts: tuple[Decision, ...] = ()
+        ceilings: tuple[Ceiling, ...] = ()
+        if isinstance(held, BoundedCodes):
+            ceilings = held.ceilings
+            parts = tuple(self.judge(layer, object_, each) for each in (held.account, *held.bounds))
+            held = held.account
+            allowed = all(part.allowed for part in parts)
+            line = parts[0].line if allowed else None
+        else:
+            allowed, line = self._enforcer.enforce_ex(
+                layer, object_, ANONYMOUS if held is None else held
+            )
         decision = Decision(
             allowed=allowed,
             layer=layer,
@@ -389,6 +418,8 @@ class Policy:
             own_digest=self.own_digest,
             codes=None if held is None else held.codes,
             passed=self.passed,
+            ceilings=ceilings,
+            parts=parts,
         )
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered.clear()

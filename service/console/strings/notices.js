@@ -38,6 +38,10 @@ export const NOTICES = saying(T.NOTICES, {
       recovery_codes_made: () => T.NOTICES.kinds.recovery_codes_made,
       recovery_code_used: () => T.NOTICES.kinds.recovery_code_used,
       api_key_made: ({ name, account }) => say(T.NOTICES.kinds.api_key_made, { name, account }),
+      key_expires: ({ name, until }) =>
+        say(T.NOTICES.kinds.key_expires, { name, until: timeText(String(until)) }),
+      key_used_elsewhere: ({ name, network }) => say(T.NOTICES.kinds.key_used_elsewhere, { name, network }),
+      key_leaked: ({ name, account }) => say(T.NOTICES.kinds.key_leaked, { name, account }),
       address_changed: ({ email }) => say(T.NOTICES.kinds.address_changed, { email: email ?? null }),
       recovery_changed: ({ email }) => say(T.NOTICES.kinds.recovery_changed, { email }),
       address_restored: ({ email }) => say(T.NOTICES.kinds.address_restored, { email }),

@@ -27,7 +27,7 @@ from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
 from service.laboratory.findings import passing
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, login, writes
+from service.web.messages.operation_metadata import Responders, by_session, login, writes
 from service.web.messages.record_schemas import Shown, filters_of, shows
 from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
 
@@ -286,6 +286,7 @@ class NewAccessRequest(AccessRequestEndpoint, at="/api/access-request"):
         created="/api/access-request/{id}",
         idempotent=_made,
     )
+    @by_session("request")
     async def on_post(self, context: RequestContext, body: AccessRequestBody) -> AccessRequest:
         """Request a role for a time; its request rule names the requesters and approvers.
 
@@ -345,6 +346,7 @@ class OneAccessRequest(AccessRequestEndpoint, at="/api/access-request/{id}"):
 
     @login(name="cancelAccessRequest", refuses=[NotFound, Conflict])
     @writes("withdraw a request", "DELETE", dry_run=True)
+    @by_session("request")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Withdraw the caller's own request."""
         await self.requests.cancel(context.write, id)
@@ -359,6 +361,7 @@ class DecisionAboutRequest(AccessRequestEndpoint, at="/api/access-request/{id}/d
         dry_run=True,
         refuses_keys="a repeated decision counts once",
     )
+    @by_session("approve")
     async def on_post(self, context: RequestContext, body: DecisionBody, id: int) -> AccessRequest:
         """Approve or deny a request of another person; a repeated decision counts once.
 
@@ -381,6 +384,7 @@ class ClosingOfEmergency(AccessRequestEndpoint, at="/api/access-request/{id}/clo
         dry_run=True,
         refuses_keys="an emergency is closed once",
     )
+    @by_session("approve")
     async def on_post(self, context: RequestContext, body: ClosingBody, id: int) -> AccessRequest:
         """Close an emergency of another person, who got a role at once.
 

@@ -11,7 +11,7 @@ from service.administration.delegation import Delegation
 from service.administration.own_credentials import require_credentials
 from service.administration.user_edits import AddressChanged
 from service.authn.login_log import LoginLog
-from service.authn.revocations import Revocations
+from service.authn.revocations import ALL_SESSIONS_END, Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, LinkInvalid, RateLimited, RefreshRequired
 from service.features.account_links import store_tokens as account_tokens
@@ -136,6 +136,7 @@ class Addresses:
             )
             await self.notices.notify(connection, user.id, "address_restored", facts={"email": spent.email})
             changes = await _saving(connection, user)
+            await ALL_SESSIONS_END.emit(connection, user.id)
             await self.revocations.end_sessions_first(owner(user.id))
         change_log.saved(changes)
         await self.revocations.end_sessions(owner(user.id))

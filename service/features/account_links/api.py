@@ -26,7 +26,7 @@ from service.features.account_links.links import Link
 from service.features.account_links.session_ending import SessionEnding
 from service.features.second_factors.challenge_bodies import Code, Credential, Expiry, PublicKey, answer_in
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, asks, login, needs, public, writes
+from service.web.messages.operation_metadata import Responders, asks, by_session, login, needs, public, writes
 from service.web.messages.schema import Moment, Schema, moment
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -213,6 +213,7 @@ class OwnAgreement(Responders, at="/api/user/profile/email/agreement"):
         self._own = own
 
     @login(name="acceptOwnEmail", refuses=[Conflict, RateLimited])
+    @by_session("change-credentials")
     @writes(
         "agree to the own address",
         "UPDATE",
@@ -232,6 +233,7 @@ class OwnAgreement(Responders, at="/api/user/profile/email/agreement"):
 
 class OwnVerification(Endpoint[Addresses], at="/api/user/profile/email/verification"):
     @login(name="requestOwnEmailVerification", refuses=[Conflict, MailNotConfigured, RateLimited])
+    @by_session("verify-address")
     @writes("ask for a link to confirm the own address", "UPDATE", answers=202, refuses_keys=_NO_KEYS)
     async def on_post(self, context: RequestContext) -> None:
         """Request a link that confirms the caller's own address; at most ten in an hour."""
@@ -266,5 +268,5 @@ class SessionsByLink(Endpoint[SessionEnding], at="/api/auth/sessions/end"):
         refuses_keys="a link works once",
     )
     async def on_post(self, context: RequestContext, body: LinkOrder) -> None:
-        """End all sessions of an account by a mailed link; API keys stay."""
+        """End all sessions of an account by a mailed link, and delete the owner's API keys."""
         await self.part.end(body.token, context.address)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from service.administration import change_log
 from service.authn.login_log import LoginLog
-from service.authn.revocations import Revocations
+from service.authn.revocations import ALL_SESSIONS_END, Revocations
 from service.authn.throttle import Throttle
 from service.errors import LinkInvalid
 from service.features.account_links import store_tokens as account_tokens
@@ -35,6 +35,7 @@ class SessionEnding:
                 raise LinkInvalid
             change_log.concerns(change_log.user_target(spent.user_name))
             target = owner(spent.user_id)
+            await ALL_SESSIONS_END.emit(connection, spent.user_id)
             await self.revocations.end_sessions_first(target)
         await self.revocations.end_sessions(target)
         self.log.own("logout_all", spent.user_id, spent.user_name, None, reason="link")

@@ -23,7 +23,7 @@ from service.features.bulk_acts.users import MAX_USERS, BulkActs, RoleChange
 from service.records.logs.events import DeclaredKind
 from service.records.user_list import Status
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import needs, writes
+from service.web.messages.operation_metadata import by_session, needs, writes
 from service.web.messages.schema import Id, Revision, Schema
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -131,6 +131,7 @@ class RoleOfUsers(Endpoint[BulkActs], at="/api/user/bulk/role"):
 
 class SessionsOfUsers(Endpoint[BulkActs], at="/api/user/bulk/end-sessions"):
     @_bulk("system:online:kick", "kickUsers", "kick many", "KICK", module="online", example={"ids": [2]})
+    @by_session("end-sessions")
     async def on_post(self, context: RequestContext, body: SessionsOfUsersOrder) -> BulkReport:
         """End all sessions of many users with at most the caller's permissions.
 

@@ -10,7 +10,7 @@ from service.administration.accounts import Accounts
 from service.administration.lasting import FOR_GOOD
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.administration.user_edits import MAX_ROLES
-from service.authn.revocations import Revocations
+from service.authn.revocations import ALL_SESSIONS_END, Revocations
 from service.errors import NotFound, ValidationFailed
 from service.features.bulk_acts.many_rows import WITHIN, BulkDone, RowFaults, add_duplicate_faults
 from service.features.bulk_acts.sentences import sentence
@@ -93,8 +93,10 @@ class BulkActs:
         """
 
         async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
-            if not await self.store.count_sessions([target.login_id]):
+            had_keys = await accounts.has_keys(unit.connection, target.user_id)
+            if not (had_keys or await self.store.count_sessions([target.login_id])):
                 return False
+            await ALL_SESSIONS_END.emit(unit.connection, target.user_id)
             unit.leaving.add(target.user_id)
             unit.follow_ups.append(partial(self.revocations.kick, target, before.user_name))
             return True

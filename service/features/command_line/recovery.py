@@ -9,6 +9,7 @@ from service.authn.denials import Denials
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.password_rules import NO_PASSWORD, PasswordRules
 from service.authn.passwords import Passwords
+from service.authn.revocations import ALL_SESSIONS_END
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.kernel.core_sentences import sentence
@@ -105,6 +106,7 @@ class Recovery:
                 if enable:
                     enabled = await accounts.set_status(connection, user_id, "enabled")
                     unbanned = await bans.unban(connection, user_id) or enabled
+            await ALL_SESSIONS_END.emit(connection, user_id)
             ended = await self.store.close_sessions(login_id)
         self._enter("password_reset", user_id, owner.user_name)
         if unbanned:
@@ -131,6 +133,7 @@ class Recovery:
             await factors.lock(connection, user_id)
             gone = await factors.remove_all(connection, user_id)
             await self.notices.notify(connection, user_id, "factors_reset", "operator")
+            await ALL_SESSIONS_END.emit(connection, user_id)
             ended = await self.store.close_sessions(str(user_id))
         self._enter("factor_reset", user_id, known.user_name)
         kept_out: KeptOut | None = "banned" if known.banned else None

@@ -8,7 +8,7 @@ from service.authz.engine.policy import Decision, Policy, decided_by
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, NO_SESSION, RESOURCE, UNREGISTERED
 from service.features.decision_log.decision_event import DecisionEvent, Event
 from service.kernel.assurance import WORDS, Satisfied
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, bounded
 from service.kernel.origin import EditRequest, GrantQuestion, LastingQuestion
 
 
@@ -24,6 +24,7 @@ def as_of(policy: Policy, event: Event) -> Policy:
 
 # Few sets of codes are held by many callers.
 _held = lru_cache(4096)(HeldCodes)
+_bounded = lru_cache(4096)(bounded)
 
 
 @lru_cache(len(WORDS))
@@ -33,7 +34,7 @@ def _satisfied(words: frozenset[str]) -> Satisfied:
 
 def asked_again(policy: Policy, event: DecisionEvent) -> Iterator[Decision]:
     """Yield the decisions of ``policy`` about all questions of the request; it passes if all allow."""
-    held = None if event.codes is None else _held(event.codes)
+    held = None if event.codes is None else _bounded(event.codes, event.ceilings)
     request = EditRequest(event.method, event.path or event.route, event.route)
     satisfied = None if event.satisfied is None else _satisfied(event.satisfied)
     yield from _of_request(policy, request, held, satisfied)

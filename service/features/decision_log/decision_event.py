@@ -11,6 +11,7 @@ from typing import IO, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from service.kernel.codes import Ceiling
 from service.kernel.origin import EditRequest, GrantQuestion, LastingQuestion, Needed, ObjectQuestion
 from service.kernel.strict_json import strict_json
 
@@ -27,6 +28,8 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     - ``required`` are the codes missing for a denied request. ``needed`` is whether any or all were
       required.
     - ``codes`` and ``roles`` are those of the caller's token; ``codes`` is None without a session.
+    - ``ceilings`` are further callers that had to be allowed too, such as the scopes of an API key, each with
+      its name and its codes. Every question about ``codes`` was asked of them as well.
     - ``satisfied`` are the authentication demands that the caller satisfied; None for an anonymous caller,
       and in events
     of version 0.2.0.
@@ -61,6 +64,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     user_id: int | None = None
     roles: tuple[str, ...] = ()
     codes: frozenset[str] | None = None
+    ceilings: tuple[Ceiling, ...] = ()
     stored_codes: frozenset[str] | None = None
     satisfied: frozenset[str] | None = None
     layer: str
@@ -95,9 +99,9 @@ class EvaluationEvent(
 ):
     """The answer to a question of another service.
 
-    ``asked_by`` is the id of the asking account. ``user_id``, ``roles`` and ``codes`` are those of the
-    subject, of the type ``subject_type``; they are missing for an inactive subject. ``reason`` is that of the
-    answer. ``satisfied`` are the authentication demands that the subject satisfied, if these decided.
+    ``asked_by`` is the id of the asking account. ``user_id``, ``roles``, ``codes`` and ``ceilings`` are those
+    of the subject, of the type ``subject_type``; they are missing for an inactive subject. ``reason`` is that
+    of the answer. ``satisfied`` are the authentication demands that the subject satisfied, if these decided.
 
     ``layer``, ``object``, ``line``, ``code`` and ``required`` are those of the decision with the id
     ``decision``, which is "" without the enforcer. ``revision`` and ``own_digest`` are those of the policy.
@@ -117,6 +121,7 @@ class EvaluationEvent(
     user_id: int | None = None
     roles: tuple[str, ...] = ()
     codes: frozenset[str] | None = None
+    ceilings: tuple[Ceiling, ...] = ()
     satisfied: frozenset[str] | None = None
     layer: str | None = None
     object: str | None = None

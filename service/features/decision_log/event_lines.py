@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from service.features.decision_log.decision_event import EvaluationEvent, as_text, encoded
+from service.kernel.codes import Ceiling
 
 Line: TypeAlias = tuple[bytes, ...]
 """A line in parts; the last one ends with the line feed."""
@@ -52,9 +53,10 @@ def of_subject(kind: str, user_id: int | None, roles: tuple[str, ...]) -> bytes:
 
 
 @lru_cache(256)
-def of_codes(codes: frozenset[str] | None) -> bytes:
-    """Return the part with the held codes; empty without a session."""
-    return b"" if codes is None else b',"codes":' + as_text(codes)
+def of_codes(codes: frozenset[str] | None, ceilings: tuple[Ceiling, ...] = ()) -> bytes:
+    """Return the part with the held codes and the ceilings; empty without a session."""
+    held = b"" if codes is None else b',"codes":' + as_text(codes)
+    return held + b',"ceilings":' + as_text(ceilings) if ceilings else held
 
 
 def of_answer(event: EvaluationEvent) -> OfAnswer:

@@ -138,8 +138,8 @@ class Evaluator:
         # No cache: an answer about an API key names its account, and a trace has a span for each decision.
         if current_span() is not None or (subject.type == TOKEN and is_api_key(subject.id)):
             return answered, {}
-        about = None if caller is None else (caller.limited_to_nothing, caller.held.codes, satisfied)
-        key = (asking.kind, asking.service, asking.limited_to_nothing, asking.held.codes, about)
+        about = None if caller is None else (caller.limited_to_nothing, caller.held.asked_as, satisfied)
+        key = (asking.kind, asking.service, asking.limited_to_nothing, asking.held.asked_as, about)
         table = self._tables.get(key)
         if table is None:
             table = self._tables[key] = {}
@@ -166,7 +166,7 @@ class Evaluator:
         return known
 
     def _question(self, policy: Policy, asking: Caller, act: Act) -> Question | Answer:
-        key = (act, asking.service, asking.limited_to_nothing, asking.held.codes)
+        key = (act, asking.service, asking.limited_to_nothing, asking.held.asked_as)
         is_current = policy is self._policy  # another request may use a newer policy
         question = self._questions.get(key) if is_current else None
         if question is None:

@@ -8,6 +8,7 @@ from service.features.decisions.evaluator import Answered
 from service.features.decisions.events import answer_parts, subject_part
 from service.features.decisions.questions import Asked, action_and_resource
 from service.features.permission_use.uses import PermissionUses
+from service.kernel.codes import account_codes, ceilings_of
 from service.kernel.identity import codes_asked
 from service.web.messages.context import RequestContext
 from service.web.observability.log_format import clock
@@ -52,7 +53,7 @@ def note_events(log: DecisionLog, context: RequestContext, answered: Sequence[An
             continue
         caller, held = about.caller, codes_asked(about.caller)
         subject = subject_part(about.subject, caller)
-        codes = of_codes(None if held is None else held.codes)
+        codes = of_codes(None if held is None else account_codes(held), ceilings_of(held))
         for known in about.known:
             if keeps(allowed=known.answer.allowed):
                 answer = known.logged

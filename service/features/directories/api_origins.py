@@ -9,7 +9,7 @@ from service.errors import Conflict, NotFound
 from service.features.directories.origins import OriginOfUser, SignInOrigins
 from service.records.origins import Origin
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import login, needs, writes
+from service.web.messages.operation_metadata import by_session, login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Schema
 
@@ -40,6 +40,7 @@ class OwnOrigins(Endpoint[SignInOrigins], at="/api/user/profile/origins"):
 
 class OneOwnOrigin(Endpoint[SignInOrigins], at="/api/user/profile/origins/{source}"):
     @login(name="deleteOwnOrigin", refuses=[NotFound, Conflict])
+    @by_session("change-factors")
     @writes("unlink from a directory", "DELETE", module="auth")
     async def on_delete(self, context: RequestContext, source: _Source) -> None:
         """Unlink the caller's account from a provider, which ends sign-ins by this provider.
@@ -60,6 +61,7 @@ class OriginsOfUser(Endpoint[SignInOrigins], at="/api/user/{id}/origins"):
 class OneUserOrigin(Endpoint[SignInOrigins], at="/api/user/{id}/origins/{source}"):
     @needs("system:user:factor", name="deleteUserOrigin", refuses=[NotFound, Conflict])
     @writes("unlink from a directory", "DELETE")
+    @by_session("reset-factors")
     async def on_delete(self, context: RequestContext, id: int, source: _Source) -> None:
         """Unlink a user from a provider, which ends sign-ins by this provider.
 

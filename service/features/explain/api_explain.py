@@ -13,7 +13,7 @@ from service.errors import Conflict, NotFound, PermissionDenied, RevisionUntrust
 from service.features.decision_log.decision_event import Event, denial_in
 from service.features.explain.explained import Explained, explained_answer, refusal_answer
 from service.features.explain.policy_questions import require_kept
-from service.features.explain.question import Question, asked, is_by_id, revision_of, supposed
+from service.features.explain.question import Question, asked, is_by_id, revision_of, supposed, with_scopes
 from service.features.explain.sentences import sentence
 from service.kernel.identity import codes_asked
 from service.kernel.services import PORTCULLIS
@@ -77,8 +77,11 @@ class Explain(Responders, at="/api/policy/explain"):
                     if body.at is None
                     else await self.past.at(connection, policy, instant, place)
                 )
-                subject = await sources.subject_of(
-                    connection, body.user_name, body.permissions, body.role_code, instant
+                subject = with_scopes(
+                    body,
+                    await sources.subject_of(
+                        connection, body.user_name, body.permissions, body.role_code, instant
+                    ),
                 )
                 explanation = explain_decided(
                     body.decision_id, partial(explained, policy, subject.held), supposed(body, subject)

@@ -16,7 +16,14 @@ from service.cli.output import show
 from service.errors import ValidationFailed
 from service.features.decision_log.decision_event import Event, denial_in, latest_denial
 from service.features.explain import explained
-from service.features.explain.question import DecisionId, Question, asked, revision_of, supposed
+from service.features.explain.question import (
+    DecisionId,
+    Question,
+    asked,
+    revision_of,
+    supposed,
+    with_scopes,
+)
 from service.features.explain.reviewing import Review, add_review, opened_log, review, review_one, unserved
 from service.features.explain.sentences import sentence
 from service.kernel.assurance import WORDS
@@ -32,6 +39,7 @@ def _add_explain(parser: ArgumentParser) -> None:
     subject = parser.add_mutually_exclusive_group()
     subject.add_argument("--role", metavar="CODE", help="a role")
     subject.add_argument("--codes", metavar="CODES", help="permission codes, separated by commas")
+    parser.add_argument("--scopes", metavar="CODES", help="the scopes of an API key of the user or holder")
     subject.add_argument("--visitor", action="store_true", help="a visitor who is not logged in")
     parser.add_argument(
         "method",
@@ -56,6 +64,7 @@ def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
     codes = None if options.codes is None else [code for code in options.codes.split(",") if code]
     if sum((options.user is not None, options.role is not None, codes is not None, options.visitor)) != 1:
         raise PolicyError("Name one: a user, --role, --codes or --visitor")
+    scopes = None if options.scopes is None else [code for code in options.scopes.split(",") if code]
     layer = _OBJECTS.get(options.method)
     question = Question(
         method=options.method if layer is None else None,
@@ -68,6 +77,7 @@ def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
         user_name=options.user,
         role_code=options.role,
         permissions=codes,
+        scopes=scopes,
         assurance=options.assurance,
     )
 
@@ -75,13 +85,13 @@ def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
         place, explains = asked(question)
         policy = await review.policy(source)
         if review.database is None:
-            asking = _stranger(question)
+            asking = with_scopes(question, _stranger(question))
             explanation = explains(policy, asking.held, supposed(question, asking))
             return await explained.explained_answer(None, policy, asking, explanation, place)
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             named = (question.user_name, question.permissions, question.role_code)
             instant = await review.instant(connection)
-            asking = await subject_of(connection, *named, instant)
+            asking = with_scopes(question, await subject_of(connection, *named, instant))
             explanation = explains(policy, asking.held, supposed(question, asking))
             return await explained.explained_answer(
                 connection, policy, asking, explanation, place, instant=instant
@@ -127,6 +137,8 @@ def _layer(layer: explained.Layer) -> Iterator[str]:
     for line in layer.lines:
         opened = f"   opened by {', '.join(layer.rows)}{end}" if line == layer.line else ""
         yield f"  {line}{opened}"
+    for part in layer.parts:
+        yield f"  {part.by}: {part.reason}{f' by {part.line}' if part.line else ''} ({part.decision_id})"
     for code in layer.fired:
         given = [
             f"role {origin.role_code}, Button {origin.button_id} ({origin.button_title})"

@@ -12,10 +12,12 @@ from service.features.explain import refusals
 from service.features.explain.openings import Origins, WouldOpen, origins_of, would_open
 from service.features.explain.policy_layers import Code, FiredCode, RegisteredBy, Rows
 from service.features.explain.refusals import PolicyAt
+from service.kernel.codes import account_codes
 from service.laboratory.analysis.explain import (
     Explanation,
     LayerExplained,
     ObjectExplanation,
+    PartExplained,
     Reason,
     registered_by,
 )
@@ -67,10 +69,23 @@ class Opening(Schema):
     disabled_buttons: list[str]
 
 
+@shows(PartExplained, leave_out=("fired", "rows"))
+class Part(Shown):
+    """The answer to one of several callers, all of which must be allowed.
+
+    `by` is `account` for the codes of the account, and `key` for the scopes of an API key.
+    """
+
+    line: Line | None
+    rows: Rows
+    fired: list[FiredCode]
+
+
 class Layer(Schema):
     """The answer of a layer, with all lines of its object and the one that decided.
 
-    `until` is the expiry of the deciding line; null for none. Expired lines are omitted.
+    `until` is the expiry of the deciding line; null for none. Expired lines are omitted. `parts` are the
+    answers to the account and to the scopes of its key; empty for a subject without a key.
     """
 
     layer: Annotated[str, Meta(examples=["endpoint"])]
@@ -85,6 +100,7 @@ class Layer(Schema):
     required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
     decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])]
     would_open: Opening | None
+    parts: list[Part]
 
 
 @shows(refusals.Refusal, leave_out=("decision_id", "subject", "request", "asked"), before="service")
@@ -197,7 +213,7 @@ async def explained_answer(
         public=explanation.public,
         kept_out=asking.kept_out,
         user_status=asking.status,
-        permissions=None if asking.held is None else sorted(asking.held.codes),
+        permissions=None if asking.held is None else sorted(account_codes(asking.held)),
         resource=layers.get(RESOURCE),
         endpoint=layers.get(ENDPOINT),
         registered_by=_registered_by(policy, explanation, place),
@@ -230,4 +246,5 @@ def _assurance(explanation: Explanation | ObjectExplanation) -> Assurance | None
 
 def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> Layer:
     fired = [ExplainedCode.of(each, origins=origins.get(each.code, ())) for each in layer.fired]
-    return Layer.of(layer, fired=fired, would_open=opens)
+    parts = [Part.of(part, fired=[FiredCode.of(each) for each in part.fired]) for part in layer.parts]
+    return Layer.of(layer, fired=fired, would_open=opens, parts=parts)

@@ -1,6 +1,7 @@
 """A question to the policy: subject, action and revision, for the API and the commands."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Final
 
@@ -11,8 +12,8 @@ from service.authz.engine.rules import GRANT, PERMISSION, LayerName, object_faul
 from service.errors import BadRequest, Conflict, ValidationFailed
 from service.features.explain.policy_layers import At
 from service.features.explain.sentences import sentence
-from service.kernel.assurance import BY_STRONGEST, Satisfied, Word
-from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
+from service.kernel.assurance import BY_PERSONAL_KEY, BY_STRONGEST, Satisfied, Word
+from service.kernel.codes import BY_KEY, MAX_CODE_LENGTH, BoundedCodes, Ceiling, HeldCodes, is_code
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import Method, ServiceName, whole
@@ -38,7 +39,8 @@ class Question(Schema):
     object is a request by `method` and `path`, to another `service` if given; a `grant`, the permission code
     to assign; a `permission`, the code in a question of another service; or an `object` of any `layer`. The
     subject counts as logged in with a password, at an unknown time, or as a service account; `assurance` is
-    another satisfied word, which includes all weaker ones. `at` is the instant of the question, past or
+    another satisfied word, which includes all weaker ones. With `scopes`, the subject comes with a key of a
+    person that has these scopes, so both must be allowed. `at` is the instant of the question, past or
     future; a `revision` and a `decisionId` have their own instants. A past `decisionId` determines the
     revision, and the answer shows if it decided the same question. Alone, it is looked up in the logs: the
     answer explains the refusal, and `refusal` has the user and the request.
@@ -54,6 +56,7 @@ class Question(Schema):
     user_name: Annotated[str, Meta(min_length=1, max_length=MAX_USER_NAME, examples=["admin"])] | None = None
     role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])] | None = None
     permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
+    scopes: Annotated[list[str], Meta(max_length=100)] | None = None
     assurance: Word | None = None
     revision: Annotated[Revision, Meta(description="Ask this past revision.")] | None = None
     decision_id: DecisionId | None = None
@@ -73,7 +76,24 @@ def is_by_id(body: Question) -> bool:
 
 def supposed(body: Question, subject: Subject) -> Satisfied:
     """Return the authentication that the subject of ``body`` is assumed to have, if logged in."""
-    return subject.satisfied if body.assurance is None else BY_STRONGEST[body.assurance]
+    if body.assurance is not None:
+        return BY_STRONGEST[body.assurance]
+    return subject.satisfied if body.scopes is None else BY_PERSONAL_KEY
+
+
+def with_scopes(body: Question, subject: Subject) -> Subject:
+    """Return the subject of ``body`` within its `scopes`; ValidationFailed for an invalid scope."""
+    if body.scopes is None or subject.held is None:
+        return subject
+    faults = [
+        (f"scopes[{place}]", "This is no permission code")
+        for place, code in enumerate(body.scopes)
+        if not is_code(code)
+    ]
+    if faults:
+        raise ValidationFailed(*faults)
+    ceiling = Ceiling(BY_KEY, frozenset(body.scopes))
+    return replace(subject, held=BoundedCodes(subject.held.codes, [ceiling]))
 
 
 Explains = Callable[[Policy, HeldCodes | None, Satisfied], Explanation | ObjectExplanation]

@@ -34,7 +34,7 @@ from service.features.explain.sentences import sentence
 from service.features.log_reading import store_queries as queries
 from service.features.log_reading.store_queries import OperationDetail
 from service.kernel.assurance import Satisfied
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import account_codes, bounded, ceilings_of
 from service.kernel.request_objects import for_self
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.value_rules import Id
@@ -143,13 +143,15 @@ async def _logged_decision(connection: Connection | None, decision_id: str, even
     user = None
     if connection is not None and event.user_id is not None:
         user = await accounts.standing_of(connection, event.user_id)
-    codes = event.codes
+    codes, ceilings = event.codes, event.ceilings
     if isinstance(event, DecisionEvent):
         request: Request | None = Request(PORTCULLIS, event.method, event.path or event.route)
         # Both layers decided; the digest shows which of them refused.
-        by_token = layer == ASSURANCE or question_digest(layer, name, codes) == _digest(decision_id)
+        by_token = layer == ASSURANCE or question_digest(layer, name, codes, event.ceilings) == _digest(
+            decision_id
+        )
         if not by_token and event.stored_codes is not None:
-            codes = event.stored_codes
+            codes, ceilings = event.stored_codes, ()
     else:
         request = _request_named(name.removeprefix(assured(RESOURCE, "")) if layer == ASSURANCE else name)
         if layer not in (RESOURCE, ASSURANCE):
@@ -162,7 +164,7 @@ async def _logged_decision(connection: Connection | None, decision_id: str, even
         request_id=event.request_id,
         user_id=event.user_id,
         user_name=None if user is None else user.user_name,
-        subject=Subject(None if codes is None else HeldCodes(codes), satisfied=words or BY_NAME),
+        subject=Subject(None if codes is None else bounded(codes, ceilings), satisfied=words or BY_NAME),
         request=request,
         asked=Asked(layer, name),
     )
@@ -245,11 +247,12 @@ async def _of_request(refusal: Refusal, policy_at: PolicyAt) -> Found | None:
 def _meant(refusal: Refusal, known: Policy) -> Iterator[Asked]:
     """Yield the objects that match the digest of the id, among the layers used besides the path."""
     held = refusal.subject.held
-    codes, expected = None if held is None else held.codes, _digest(refusal.decision_id)
+    codes, expected = None if held is None else account_codes(held), _digest(refusal.decision_id)
+    ceilings = ceilings_of(held)
     for layer in _ASKED_BESIDE:
         names = tuple(dict.fromkeys((*OBJECTS.get(layer, ()), *known.rules.objects(layer))))
         for name in (*names, *map(for_self, names)) if layer == APPROVE else names:
-            if question_digest(layer, name, codes) == expected:
+            if question_digest(layer, name, codes, ceilings) == expected:
                 yield Asked(layer, name)
     demands = [assured(REQUEST, name) for name in known.rules.objects(REQUEST)]
     for name in (*known.own.objects(ASSURANCE), *demands):

@@ -10,6 +10,7 @@ from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, ass
 from service.errors import Decided, InsufficientAuthentication, PermissionDenied, Refusal, RowsRefused
 from service.features.decision_log.decision_event import DecisionEvent, shown_path
 from service.features.decision_log.decision_log import DecisionLog
+from service.kernel.codes import account_codes, ceilings_of
 from service.kernel.identity import codes_asked
 from service.kernel.origin import Delegated, ObjectQuestion
 from service.web.messages.context import RequestContext
@@ -55,7 +56,7 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         delegated = None  # decided by a newer policy than the event's
     details = _denial_details(context.refusal)
     stored = None if delegated is None else delegated.stored_codes
-    if held is not None and stored == held.codes:
+    if held is not None and stored == account_codes(held):
         stored = None
     objects = _objects(context, delegated, decision)
     return DecisionEvent(
@@ -72,7 +73,8 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         dry_run=is_dry_run(context),
         user_id=None if caller is None else caller.user_id,
         roles=() if caller is None else caller.roles,
-        codes=None if held is None else held.codes,
+        codes=None if held is None else account_codes(held),
+        ceilings=ceilings_of(held),
         stored_codes=stored,
         satisfied=None if context.satisfied is None else context.satisfied.codes,
         layer=decision.layer,

@@ -44,6 +44,7 @@ from service.features.follower.proxied import FORWARD, Proxied, Reply, Scope
 from service.features.follower.sentences import sentence
 from service.kernel.account_acts import where
 from service.kernel.clock import TextClock
+from service.kernel.codes import account_codes, ceilings_of
 from service.kernel.identity import Caller, codes_asked, words_asked
 from service.kernel.metrics import Durations, Sample
 from service.laboratory.analysis.answers import is_short
@@ -315,7 +316,8 @@ class PdpApp:
         held, satisfied = codes_asked(caller), words_asked(caller, self._point.time.now())
         answer = answer_parts(policy, asked, each.evaluated.answer, satisfied, asking.service)
         subject = subject_part(asked.subject, caller)
-        each.logged = _OfKnown(answer, subject, of_codes(None if held is None else held.codes))
+        codes = of_codes(None if held is None else account_codes(held), ceilings_of(held))
+        each.logged = _OfKnown(answer, subject, codes)
         self._size += len(answer.decided) + len(answer.rest) + len(subject)
         return each.logged
 

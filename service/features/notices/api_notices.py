@@ -19,12 +19,12 @@ from service.web.messages.schema import SEVERAL, Id, Moment, Page, PageQuery, Sc
 class NoticeFacts(Schema, omit_defaults=True):
     """The details of a notice.
 
-    `factor` and `name` are those of a second factor; `name` and `account` those of an API key; `givenRoles`,
-    `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a single assignment;
-    `until` is also the end of a ban; `email` is the new address. `role` ends in about `days` days, with the
-    assignment of that id. `request` is the id of an access request by `account` or the reader; `state` is its
-    final state. `device` is that of a session. `made` is the account created for a person whom the provider
-    `name` knows by the name `account`, which was in use.
+    `factor` and `name` are those of a second factor; `name`, `account` and `network` those of an API key;
+    `givenRoles`, `takenRoles` and `changedRoles` are codes, `from`, `until` and `reason` those of a
+    single assignment; `until` is also the end of a ban; `email` is the new address. `role` ends in about
+    `days` days, with the assignment of that id. `request` is the id of an access request by `account` or
+    the reader; `state` is its final state. `device` is that of a session. `made` is the account created
+    for a person whom the provider `name` knows by the name `account`, which was in use.
     """
 
     factor: Annotated[str, Meta(examples=["totp"])] | None = None
@@ -44,6 +44,7 @@ class NoticeFacts(Schema, omit_defaults=True):
     state: Annotated[str, Meta(examples=["approved"])] | None = None
     device: Annotated[str, Meta(examples=["web"])] | None = None
     made: Annotated[str, Meta(examples=["heron-1f0c39d1"])] | None = None
+    network: Annotated[str, Meta(examples=["203.0.113.0/24"])] | None = None
 
 
 @shows(notices.Notice, leave_out=("user_id",))

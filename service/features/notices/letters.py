@@ -49,14 +49,14 @@ FORMS: Final[Mapping[str, Form]] = {
             *("new_device", "second_factor_blocked", "session_stolen", "password_changed", "factor_added"),
             *("factor_removed", "identity_linked", "identity_unlinked", "factors_reset", "api_key_made"),
             *("recovery_codes_made", "recovery_code_used", "address_restored", "address_verified"),
-            *("roles_changed", "banned"),
+            *("roles_changed", "banned", "key_used_elsewhere", "key_leaked"),
         ),
         _NOTICE,
     ),
     **dict.fromkeys(("address_changed", "recovery_changed"), _MOVED),
     **dict.fromkeys(
         (
-            *("role_ends", "account_dormant", "access_request_made", "access_request_ended"),
+            *("role_ends", "account_dormant", "key_expires", "access_request_made", "access_request_ended"),
             *("emergency_given", "name_taken", "test"),
         ),
         _PLAIN,

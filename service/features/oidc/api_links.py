@@ -12,7 +12,7 @@ from service.features.oidc.api_sign_in import Challenge, InBrowser, NextPlace, P
 from service.features.oidc.handover import Handover
 from service.kernel.assurance import Acr
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import asks, login, needs, writes
+from service.web.messages.operation_metadata import asks, by_session, login, needs, writes
 from service.web.messages.schema import Schema
 
 
@@ -60,6 +60,7 @@ class _ForCaller(InBrowser):
 
 class AccountLink(_ForCaller, at="/api/auth/oidc/{provider}/link"):
     @login(name="startProviderLink", refuses=[NotFound, Conflict, RateLimited])
+    @by_session("change-factors")
     @writes(
         "link an account of a provider",
         "UPDATE",
@@ -79,6 +80,7 @@ class AccountLink(_ForCaller, at="/api/auth/oidc/{provider}/link"):
 
 class StepUpAtProvider(_ForCaller, at="/api/auth/oidc/{provider}/step-up"):
     @login(name="stepUpAtProvider", refuses=[NotFound, Conflict, RateLimited])
+    @by_session("step-up")
     @asks(
         example={"next": "/console", "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "acr": "mfa"}
     )
@@ -95,6 +97,7 @@ class StepUpAtProvider(_ForCaller, at="/api/auth/oidc/{provider}/step-up"):
 
 class AccountHandover(Endpoint[Handover], at="/api/auth/oidc/{provider}/accounts"):
     @needs("system:user:reset-password", name="assignAccountToProvider", refuses=[NotFound, Conflict])
+    @by_session("set-password")
     @writes(
         "hand over to a provider",
         "UPDATE",

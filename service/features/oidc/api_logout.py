@@ -14,7 +14,7 @@ from service.features.oidc.logout import ProviderLogout
 from service.features.services.api_oauth import OAuthError
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
-from service.web.messages.operation_metadata import Responders, login, public, takes_form, writes
+from service.web.messages.operation_metadata import Responders, by_session, login, public, takes_form, writes
 from service.web.messages.schema import Document, ProtocolSchema, Schema
 
 _MAX_FORM: Final = 128 * 1024
@@ -76,6 +76,7 @@ class LogoutAtProvider(Responders, at="/api/auth/oidc/logout"):
         self._public_url = public_url
 
     @login(name="logOutAtProvider", refuses=[Conflict])
+    @by_session("end-sessions")
     @writes("log out here and at the provider", "LOGOUT", keeps="params")
     async def on_post(self, context: RequestContext) -> LogoutPlace:
         """End the session of the request; the answer has the provider's logout URL."""

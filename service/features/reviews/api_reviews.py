@@ -22,7 +22,15 @@ from service.records.database.transactions import Connection, Database
 from service.settings import Oplog
 from service.web.content.streams import Stream, attachment
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, logged, login, needs, sends, writes
+from service.web.messages.operation_metadata import (
+    Responders,
+    by_session,
+    logged,
+    login,
+    needs,
+    sends,
+    writes,
+)
 from service.web.messages.record_schemas import filters_of, shows
 from service.web.messages.schema import Id, Page, PageQuery, Schema, sort_keys
 
@@ -226,6 +234,7 @@ class NewReview(ReviewEndpoint, at="/api/review"):
         created="/api/review/{id}",
         refuses_keys="each request begins a review of its own",
     )
+    @by_session("review")
     async def on_post(self, context: RequestContext, body: ReviewBody) -> Review:
         """Begin a review of the current assignments.
 
@@ -250,6 +259,7 @@ class OneReview(ReviewEndpoint, at="/api/review/{id}"):
 class ClosedReview(ReviewEndpoint, at="/api/review/{id}/close"):
     @needs("system:review:create", name="closeReview", refuses=[NotFound, Conflict])
     @writes("close", "UPDATE", refuses_keys="a review is closed once")
+    @by_session("review")
     async def on_post(self, context: RequestContext, id: int) -> Review:
         """Close a review of the caller before its deadline; decisions and the rule for silence are applied.
 
@@ -285,6 +295,7 @@ class DecisionAboutItem(ReviewEndpoint, at="/api/review/{id}/item/{item_id}/deci
         dry_run=True,
         refuses_keys="a decision replaces the earlier one",
     )
+    @by_session("review")
     async def on_post(
         self, context: RequestContext, body: ItemDecisionBody, id: int, item_id: int
     ) -> ReviewItem:
@@ -309,6 +320,7 @@ class DecisionAboutItems(ReviewEndpoint, at="/api/review/{id}/decision"):
         dry_run=True,
         refuses_keys="a decision replaces the earlier one",
     )
+    @by_session("review")
     async def on_post(self, context: RequestContext, body: ItemsDecisionBody, id: int) -> DecidedItems:
         """Keep, shorten or revoke many assignments of a review, all of them or none.
 

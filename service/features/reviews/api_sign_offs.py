@@ -24,7 +24,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history, policy_revisions
 from service.records.role_lives import Life
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, needs, writes
+from service.web.messages.operation_metadata import Responders, by_session, needs, writes
 from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Id, Moment, Revision, Schema, moment
 
@@ -45,6 +45,7 @@ class RevisionSignOff(Responders, at="/api/policy/revisions/{revision}/sign-off"
         self._signing = signing
 
     @needs("system:policy:sign-off", name="signOffRevision", refuses=[NotFound, RevisionUntrusted])
+    @by_session("sign-off")
     @writes("sign off", "INSERT", example={"title": "reviewed 2026-Q4"}, refuses_keys="each sign-off counts")
     async def on_post(self, context: RequestContext, body: SignOffBody, revision: Id) -> SignOff:
         """Sign off a revision, which records that the caller has examined it.

@@ -6,7 +6,7 @@ from service.errors import Conflict, NotFound
 from service.features.directories.api_directories import Source
 from service.features.scim.adoptions import Adoptions
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import needs, writes
+from service.web.messages.operation_metadata import by_session, needs, writes
 from service.web.messages.schema import Schema
 
 
@@ -18,6 +18,7 @@ class AdoptionOrder(Schema):
 
 class AccountsOfDirectory(Endpoint[Adoptions], at="/api/directory/{source}/accounts"):
     @needs("system:user:reset-password", name="assignAccountToDirectory", refuses=[NotFound, Conflict])
+    @by_session("set-password")
     @writes("hand over to a directory", "UPDATE", module="user", example={"userName": "nobody"}, answers=204)
     async def on_post(self, context: RequestContext, body: AdoptionOrder, source: Source) -> None:
         """Let a SCIM directory manage an existing account, as if it had created the account.

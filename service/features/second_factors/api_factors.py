@@ -14,7 +14,7 @@ from service.features.second_factors.own_factors import OwnFactors
 from service.features.second_factors.sentences import sentence
 from service.records.factors import Factor, FactorName
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, asks, login, needs, writes
+from service.web.messages.operation_metadata import Responders, asks, by_session, login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Document, Id, Schema
 
@@ -112,6 +112,7 @@ class Factors(Endpoint[OwnFactors], at="/api/user/profile/factors"):
 
 class OneFactor(Endpoint[OwnFactors], at="/api/user/profile/factors/{id}"):
     @login(name="deleteOwnFactor", refuses=[NotFound, Conflict])
+    @by_session("change-factors")
     @writes("remove an own second factor", "DELETE")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Remove a second factor of the caller, which ends their other sessions.
@@ -124,6 +125,7 @@ class OneFactor(Endpoint[OwnFactors], at="/api/user/profile/factors/{id}"):
 
 class Apps(Endpoint[OwnFactors], at="/api/user/profile/factors/totp"):
     @login(name="createOwnApp", refuses=[Conflict])
+    @by_session("change-factors")
     @writes(
         "begin an authenticator app",
         "INSERT",
@@ -144,6 +146,7 @@ class Apps(Endpoint[OwnFactors], at="/api/user/profile/factors/totp"):
 
 class AppConfirmation(Endpoint[OwnFactors], at="/api/user/profile/factors/totp/{id}/confirm"):
     @login(name="confirmOwnApp", refuses=[NotFound, Conflict])
+    @by_session("change-factors")
     @writes(
         "confirm an authenticator app",
         "UPDATE",
@@ -158,6 +161,7 @@ class AppConfirmation(Endpoint[OwnFactors], at="/api/user/profile/factors/totp/{
 
 class PasskeyCreation(Endpoint[OwnFactors], at="/api/user/profile/factors/passkey/options"):
     @login(name="getPasskeyOptions", refuses=[Conflict])
+    @by_session("change-factors")
     @asks()
     async def on_post(self, context: RequestContext) -> PasskeyOptions:
         """Begin to enrol a passkey: the answer has the options for the browser."""
@@ -166,6 +170,7 @@ class PasskeyCreation(Endpoint[OwnFactors], at="/api/user/profile/factors/passke
 
 class Passkeys(Endpoint[OwnFactors], at="/api/user/profile/factors/passkey"):
     @login(name="createOwnPasskey", refuses=[Conflict])
+    @by_session("change-factors")
     @writes(
         "enrol a passkey",
         "INSERT",
@@ -182,6 +187,7 @@ class Passkeys(Endpoint[OwnFactors], at="/api/user/profile/factors/passkey"):
 
 class OwnRecoveryCodes(Endpoint[OwnFactors], at="/api/user/profile/factors/recovery-codes"):
     @login(name="createOwnRecoveryCodes", refuses=[Conflict])
+    @by_session("change-factors")
     @writes("make recovery codes", "UPDATE", keeps="params", refuses_keys=_SECRETS)
     async def on_post(self, context: RequestContext) -> NewCodes:
         """Make ten new recovery codes for a caller with a second factor; earlier codes become invalid."""

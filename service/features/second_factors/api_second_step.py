@@ -24,7 +24,7 @@ from service.features.second_factors.sentences import sentence
 from service.features.second_factors.step_up import StepUp
 from service.web.messages.context import RequestContext
 from service.web.messages.cookies import Cookies
-from service.web.messages.operation_metadata import Responders, asks, login, public
+from service.web.messages.operation_metadata import Responders, asks, by_session, login, public
 from service.web.messages.schema import Schema
 
 ChallengeText = Annotated[
@@ -157,6 +157,7 @@ class LoginPasskey(Responders, at="/api/auth/login/passkey"):
 
 class OwnStepUpOptions(Endpoint[StepUp], at="/api/auth/step-up/options"):
     @login(name="getStepUpOptions", refuses=[Conflict])
+    @by_session("step-up")
     @asks()
     async def on_post(self, context: RequestContext) -> StepUpOptions:
         """Begin a step-up: read the caller's methods, and the options for a passkey."""
@@ -170,6 +171,7 @@ class OwnStepUp(Responders, at="/api/auth/step-up"):
         self._cookies = cookies
 
     @login(name="stepUp", refuses=[LoginFailed, SecondFactorRequired, RefreshRequired, *SESSION_REFUSALS])
+    @by_session("step-up")
     @opens_session("step up", example={"method": "totp", "code": "287082"})
     async def on_post(self, context: RequestContext, body: StepUpOrder) -> TokenPair:
         """Authenticate again or more strongly; the answer has new tokens of the same session.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import LoginLog
-from service.authn.revocations import Revocations
+from service.authn.revocations import ALL_SESSIONS_END, Revocations
 from service.kernel.identity import Caller, Target
 from service.kernel.notify import Notices, acted_by
 from service.kernel.origin import field_changes
@@ -53,6 +53,7 @@ class FactorReset:
                 {"secondFactors": frozenset(f"{factor.kind}: {factor.factor_name}" for factor in gone)},
                 {"secondFactors": frozenset()},
             )
+            await ALL_SESSIONS_END.emit(connection, user_id)
             await self.revocations.end_sessions_first(target)
             change_log.saving(changes)
         change_log.saved(changes)

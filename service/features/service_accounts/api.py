@@ -11,7 +11,7 @@ from service.features.service_accounts.keys import MOST, ApiKeys
 from service.features.service_accounts.store import StoredKey
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import needs, writes
+from service.web.messages.operation_metadata import by_session, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Id, Schema
 from service.web.requests.routes import Routes
@@ -67,7 +67,7 @@ class UserKeys(Endpoint[ApiKeys], at="/api/user/{id}/keys"):
     async def on_get(self, context: RequestContext, id: int) -> KeysOfUser:
         """List the API keys of a service account."""
         return KeysOfUser(
-            items=[KeyOfUser.of(key, prefix=_prefix(key)) for key in await self.part.of_account(id)]
+            items=[KeyOfUser.of(key, prefix=prefix_of(key)) for key in await self.part.of_account(id)]
         )
 
     @needs("system:user:key", name="createUserKey", refuses=[NotFound, Conflict])
@@ -79,6 +79,7 @@ class UserKeys(Endpoint[ApiKeys], at="/api/user/{id}/keys"):
         created="/api/user/{id}/keys/{key_id}",
         refuses_keys="its answer holds the API key, which is never kept",
     )
+    @by_session("create-key")
     async def on_post(self, context: RequestContext, id: int, body: KeyOrder) -> NewKeyOfUser:
         """Make an API key of a service account.
 
@@ -92,12 +93,13 @@ class UserKeys(Endpoint[ApiKeys], at="/api/user/{id}/keys"):
             scopes=None if body.scopes is UNSET else body.scopes,
             expires_in=None if body.expires_in is UNSET else body.expires_in,
         )
-        return NewKeyOfUser.of(made.stored, prefix=_prefix(made.stored), key=made.text)
+        return NewKeyOfUser.of(made.stored, prefix=prefix_of(made.stored), key=made.text)
 
 
 class OneUserKey(Endpoint[ApiKeys], at="/api/user/{id}/keys/{key_id}"):
     @needs("system:user:key", name="deleteUserKey", refuses=[NotFound])
     @writes("delete an API key", "DELETE")
+    @by_session("delete-key")
     async def on_delete(self, context: RequestContext, id: int, key_id: int) -> None:
         """Delete an API key, which is refused from the next request on.
 
@@ -106,7 +108,8 @@ class OneUserKey(Endpoint[ApiKeys], at="/api/user/{id}/keys/{key_id}"):
         await self.part.delete(context.user, id, key_id)
 
 
-def _prefix(key: StoredKey) -> str:
+def prefix_of(key: StoredKey) -> str:
+    """Return the displayable beginning of a key."""
     return shown_prefix(key.id, key.hint)
 
 

@@ -24,15 +24,16 @@ import structlog
 
 from service.authn.claims import ClientClaims
 from service.authn.denials import banned
-from service.authn.key_callers import KeyCaller
+from service.authn.key_callers import KeyCaller, PersonalKeyUses
 from service.authn.throttle import Throttle
 from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
 from service.features.service_accounts import store_holders as api_keys
 from service.features.service_accounts.form import ApiKey, parsed
 from service.features.service_accounts.sentences import sentence
 from service.features.service_accounts.store_holders import USE_EVERY, KeyHolder
+from service.kernel.assurance import OF_PERSONAL_KEY
 from service.kernel.clock import from_seconds
-from service.kernel.codes import HeldCodes, intersection
+from service.kernel.codes import BY_KEY, BoundedCodes, Ceiling, HeldCodes, intersection
 from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
 from service.keyspace import BANNED, Answer, SessionStore
@@ -149,13 +150,18 @@ class ApiKeyCallers:
         store: SessionStore,
         throttle: Throttle,
         now: Callable[[], float] = time.time,
+        personal: PersonalKeyUses | None = None,
     ) -> None:
-        """``now`` returns the time by which keys expire, in seconds since the epoch."""
+        """``now`` returns the time by which keys expire, in seconds since the epoch.
+
+        ``personal`` records the use of people's keys; without it they are refused as unknown.
+        """
         self._database = database
         self._store = store
         self._throttle = throttle
         self._now = now
         self._uses = KeyUses(database)
+        self._personal = personal
         self._known: dict[int, _Known] = {}
         self._reading: dict[int, asyncio.Task[_Known | None]] = {}
         self._readers = asyncio.Semaphore(_READERS)
@@ -174,7 +180,7 @@ class ApiKeyCallers:
         known, answer = await self._current(key.key_id, key, address)
         if not known.proves(key):
             await self._refuse(address)
-        return await self._admitted(known, answer, known.caller)
+        return await self._admitted(known, answer, known.caller, address)
 
     async def of_token(self, claims: ClientClaims) -> KeyCaller:
         """Return the caller of a verified client token, which expires with its key.
@@ -182,9 +188,9 @@ class ApiKeyCallers:
         Raises ``TokenInvalid`` (the key was deleted), ``TokenExpired``, ``AccountBanned``, ``Unavailable``.
         """
         known, answer = await self._current(int(claims.client_id), None, None)
-        if known.caller.login_id != claims.sub:
+        if known.caller.login_id != claims.sub or known.caller.kind != "service":
             raise TokenInvalid
-        return await self._admitted(known, answer, known.within(claims.scope))
+        return await self._admitted(known, answer, known.within(claims.scope), None)
 
     async def finish(self) -> None:
         """Stop running reads, and wait for recorded uses to be written."""
@@ -193,8 +199,12 @@ class ApiKeyCallers:
             reading.cancel()
         await asyncio.gather(*readings, return_exceptions=True)
         await self._uses.finish()
+        if self._personal is not None:
+            await self._personal.finish()
 
-    async def _admitted(self, known: _Known, answer: Answer, caller: Caller) -> KeyCaller:
+    async def _admitted(
+        self, known: _Known, answer: Answer, caller: Caller, address: str | None
+    ) -> KeyCaller:
         holder = known.holder
         if self._is_past(holder.expire_time):
             raise TokenExpired(sentence("key_expired"))
@@ -206,7 +216,10 @@ class ApiKeyCallers:
         if holder.banned and not self._is_past(holder.banned_until):
             until = holder.banned_until
             raise banned(None if until is None else round(1000 * until.timestamp()))
-        self._uses.note(holder.key_id)
+        if holder.kind == "service" or self._personal is None:
+            self._uses.note(holder.key_id)
+        else:
+            self._personal.note(holder.key_id, address)
         expires = None if holder.expire_time is None else holder.expire_time.timestamp()
         return KeyCaller(caller, answer, expires, known.changes_at)
 
@@ -275,12 +288,18 @@ class ApiKeyCallers:
         since = self._now()
         stored = await api_keys.holder(self._database, key_id, from_seconds(since))
         self._known.pop(key_id, None)
-        if stored is None:
+        if stored is None or not self._accepts(stored[0]):
             return None
         while len(self._known) >= MOST_KEYS:
             del self._known[next(iter(self._known))]
         known = self._known[key_id] = _Known(*stored, epoch, since)
         return known
+
+    def _accepts(self, holder: KeyHolder) -> bool:
+        """Return True if keys of such an account are accepted; a person's has scopes and an expiry."""
+        if holder.kind == "service":
+            return True
+        return self._personal is not None and bool(holder.scopes) and holder.expire_time is not None
 
     def _has_read(self, key_id: int, done: asyncio.Task[_Known | None]) -> None:
         self._reading.pop(key_id, None)
@@ -302,6 +321,21 @@ def _address() -> str:
 
 
 def _caller(holder: KeyHolder, rights: Rights) -> Caller:
+    if holder.kind == "person":
+        # The policy decides twice: the codes of the person are no less than they are, nor the scopes.
+        bounded = BoundedCodes(rights.permissions, [Ceiling(BY_KEY, frozenset(holder.scopes or ()))])
+        return Caller(
+            user_id=holder.user_id,
+            login_id=str(holder.user_id),
+            user_name=holder.user_name,
+            nick_name=holder.nick_name,
+            device=f"key:{holder.key_id}",
+            roles=rights.roles,
+            held=bounded,
+            issued_at=0.0,
+            key_id=holder.key_id,
+            authentication=OF_PERSONAL_KEY,
+        )
     held = rights.permissions if holder.scopes is None else intersection(rights.permissions, holder.scopes)
     return Caller(
         user_id=holder.user_id,

@@ -87,7 +87,7 @@ class ApiKeys:
             await self.notices.notify(connection, user_id, "api_key_made", acted_by(target), facts)
             # Notify the creator too: a session thief could stay by creating a key.
             await self.notices.notify(connection, caller.user_id, "api_key_made", facts=facts)
-            changes = field_changes(_key_target(stored), {}, _fields(stored))
+            changes = field_changes(key_target(stored), {}, fields_of_key(stored))
             change_log.saving(changes)
         change_log.saved(changes)
         return MadeKey(stored, str(ApiKey(stored.id, secret)))
@@ -109,7 +109,7 @@ class ApiKeys:
                 raise NotFound(sentence("no_such_key"))
             # Removes the epoch of the account, before the commit and again after it.
             await self.revocations.mark_first([user_id])
-            changes = field_changes(_key_target(gone), _fields(gone), {})
+            changes = field_changes(key_target(gone), fields_of_key(gone), {})
             change_log.saving(changes)
         change_log.saved(changes)
         await self.revocations.mark(user_id)
@@ -135,11 +135,13 @@ def _check(name: str, scopes: Collection[str] | None) -> None:
         raise ValidationFailed(*faults)
 
 
-def _key_target(key: StoredKey) -> str:
+def key_target(key: StoredKey) -> str:
+    """Return the name of a key in the operation log."""
     return f"key:{key.id}"
 
 
-def _fields(key: StoredKey) -> dict[str, Any]:
+def fields_of_key(key: StoredKey) -> dict[str, Any]:
+    """Return the logged fields of a key."""
     return {
         "name": key.key_name,
         "scopes": None if key.scopes is None else frozenset(key.scopes),

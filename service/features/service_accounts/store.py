@@ -28,6 +28,10 @@ class StoredKey(Struct, frozen=True, kw_only=True):
     last_use_time: Annotated[
         datetime | None, Meta(description="Noted at most once a minute; null before the first use.")
     ]
+    last_use_ip: Annotated[
+        str | None,
+        Meta(description="The address of the last use of a person's key.", examples=["203.0.113.7"]),
+    ]
     created_by: Id
     create_time: datetime
 
@@ -42,7 +46,8 @@ class ExpiringKey(Struct, frozen=True, kw_only=True):
     expire_time: datetime
 
 
-_STORED: Final = RowMapper(StoredKey, api_key)
+STORED: Final = RowMapper(StoredKey, api_key, last_use_ip=func.host(api_key.c.last_use_ip))
+"""Reads the displayable data of keys."""
 _EXPIRING: Final = RowMapper(ExpiringKey, api_key, user_name=user.c.user_name)
 
 
@@ -67,18 +72,18 @@ async def add(
         expire_time=bans.end_after(seconds),
         created_by=created_by,
     )
-    return await _STORED.returned(connection, new.returning(*_STORED.columns))
+    return await STORED.returned(connection, new.returning(*STORED.columns))
 
 
 async def of_user(connection: Connection, user_id: int) -> list[StoredKey]:
     """Return the keys of an account, the oldest first, including expired ones."""
-    return await _STORED.where(connection, api_key.c.user_id == user_id, order=api_key.c.id)
+    return await STORED.where(connection, api_key.c.user_id == user_id, order=api_key.c.id)
 
 
 async def remove(connection: Connection, target: Target, key_id: int) -> StoredKey | None:
     """Delete a key of that account and return it; None if there is no such key."""
     gone = delete(api_key).where(api_key.c.id == key_id, api_key.c.user_id == target.user_id)
-    return await _STORED.one_or_none(connection, gone.returning(*_STORED.columns))
+    return await STORED.one_or_none(connection, gone.returning(*STORED.columns))
 
 
 async def forget_expired(connection: Connection, kept: timedelta, most: int) -> int:
@@ -88,8 +93,10 @@ async def forget_expired(connection: Connection, kept: timedelta, most: int) -> 
 
 
 async def expiring(connection: Connection, within: timedelta) -> list[ExpiringKey]:
-    """Return the keys of enabled accounts that expire ``within`` that time, the soonest first."""
+    """Return the keys of enabled service accounts that expire ``within`` that time, the soonest first."""
     soon = api_key.c.expire_time.between(func.now(), func.now() + bindparam("within", within, Interval()))
     of_accounts = api_key.join(user, user.c.id == api_key.c.user_id)
-    statement = _EXPIRING.select.select_from(of_accounts).where(soon, user.c.status == "enabled")
+    statement = _EXPIRING.select.select_from(of_accounts).where(
+        soon, user.c.status == "enabled", user.c.kind == "service"
+    )
     return await _EXPIRING.all(connection, statement.order_by(api_key.c.expire_time, api_key.c.id))

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Interval, bindparam, func, or_, select, update
 
+from service.kernel.identity import Kind
 from service.records import assignments, bans, role_rights
 from service.records.assignments import AT
 from service.records.database.row_mapper import PreparedSelect, RowMapper, Source
@@ -32,6 +33,7 @@ class KeyHolder(UserNames):
     scopes: tuple[str, ...] | None
     expire_time: datetime | None
     user_id: int
+    kind: Kind
     service: str | None
     status: Status
     banned: bool
@@ -56,7 +58,7 @@ _ROLES, _PERMISSIONS, _BITS = role_rights.columns_of(_OWNER.scalar_subquery())
 _HOLDER_BY_ID: Final = PreparedSelect(
     select(_ROLES, _PERMISSIONS, assignments.changes_at(user.c.id, AT), *_HOLDER.columns)
     .select_from(bans.with_bans().join(api_key, api_key.c.user_id == user.c.id))
-    .where(api_key.c.id == _KEY_ID, user.c.kind == "service"),
+    .where(api_key.c.id == _KEY_ID),
     lambda row: (_HOLDER.of_values(row[3:]), Rights(tuple(row[0]), tuple(row[1]), row[2])),
 )
 

@@ -138,9 +138,11 @@ class ClientCredentials:
         if secret is None:
             return None
         try:
-            return _Client(await self._lasting(secret), secret)
+            key_caller = await self._lasting(secret)
         except (TokenInvalid, TokenExpired, AccountBanned):
             return None
+        # A client token has a scope, but no further caller of whom each question is asked too.
+        return _Client(key_caller, secret) if key_caller.caller.kind == "service" else None
 
     async def _lasting(self, secret: str) -> KeyCaller:
         """Return the caller of a key with rights that last for ``LEAST``; waits while they change sooner."""
@@ -314,7 +316,8 @@ class _Token:
             self.payload["client_id"] = str(caller.key_id)
         if authenticated.expires is not None:
             self.payload["exp"] = int(authenticated.expires)
-        if (authentication := caller.authentication) is not None:  # RFC 9470 §6.2
+        authentication = None if caller.key_id is not None else caller.authentication
+        if authentication is not None:  # RFC 9470 §6.2
             self.payload["acr"] = authentication.acr
             self.payload["auth_time"] = int(authentication.auth_time)
         if caller.issued_at:

@@ -19,8 +19,8 @@ from service.authz.engine.rules import (
     Rule,
     assured,
 )
-from service.kernel.assurance import BY_STRONGEST, EVERY_CALLER, Satisfied
-from service.kernel.codes import HeldCodes, may_grant
+from service.kernel.assurance import BY_STRONGEST, EVER_DECIDED, Satisfied
+from service.kernel.codes import BoundedCodes, HeldCodes, may_grant
 from service.kernel.services import PORTCULLIS
 
 Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
@@ -38,6 +38,23 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True)
+class PartExplained:
+    """The answer of a layer to one of several callers that must all be allowed.
+
+    ``by`` is ``account``, or the name of a ceiling, such as ``key`` for the scopes of an API key. The other
+    members are those of ``LayerExplained`` for this caller alone.
+    """
+
+    by: str
+    allowed: bool
+    reason: Reason
+    line: str | None
+    rows: tuple[str, ...]
+    fired: tuple[Fired, ...]
+    decision_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class LayerExplained:
     """One layer's answer.
 
@@ -45,7 +62,9 @@ class LayerExplained:
     the rows of the matcher that open it: words such as ``@login``, or predicates. ``until`` is the instant at
     which ``line`` expires, None for no expiry. ``required`` are the codes any one of which is enough.
     ``reason``: ``opened``; ``not_held``, ``not_logged_in``: a code or a login is missing; ``closed``: no line
-    of the object can open; ``no_line``: the object has no line.
+    of the object can open; ``no_line``: the object has no line. ``parts`` are the answers to the account and
+    to each of its ceilings; empty for a caller without ceilings. ``rows`` and ``fired`` are then those of the
+    account.
     """
 
     layer: str
@@ -59,6 +78,7 @@ class LayerExplained:
     fired: tuple[Fired, ...]
     required: tuple[str, ...]
     decision_id: str
+    parts: tuple[PartExplained, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +303,7 @@ def words_decided(decision_id: str, objects: Iterable[str]) -> Satisfied | None:
     return next(
         (
             each
-            for each in EVERY_CALLER
+            for each in EVER_DECIDED
             if any(question_digest(ASSURANCE, name, each.codes) == digest for name in names)
         ),
         None,
@@ -310,6 +330,14 @@ def explain_decided(
 def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | Satisfied | None) -> LayerExplained:
     decision = policy.judge(layer, name, held)
     lines = policy.rules.of(layer, name)
+    parts: tuple[PartExplained, ...] = ()
+    if isinstance(held, BoundedCodes):
+        names = ("account", *(ceiling.by for ceiling in held.ceilings))
+        callers = (held.account, *held.bounds)
+        parts = tuple(
+            _part(by, _layer(policy, layer, name, caller)) for by, caller in zip(names, callers, strict=True)
+        )
+        held = held.account
     return LayerExplained(
         layer=layer,
         object=name,
@@ -324,6 +352,13 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | Satisfied | 
         fired=_fired(decision.line, held),
         required=decision.required,
         decision_id=decision.id,
+        parts=parts,
+    )
+
+
+def _part(by: str, layer: LayerExplained) -> PartExplained:
+    return PartExplained(
+        by, layer.allowed, layer.reason, layer.line, layer.rows, layer.fired, layer.decision_id
     )
 
 

@@ -200,6 +200,28 @@ CREATE OR REPLACE TRIGGER end_requests_of_deleted AFTER DELETE ON sys."user" FOR
 CREATE OR REPLACE TRIGGER end_requests_of_author AFTER INSERT OR UPDATE ON sys.user_ban FOR EACH ROW
     EXECUTE FUNCTION sys.end_requests_of_author();
 
+-- API keys of people end with their owner's access: by the API, a table, a command, or an older version. Also with a
+-- password that somebody else has set.
+CREATE OR REPLACE FUNCTION sys.end_personal_keys() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    owner BIGINT;
+BEGIN
+    IF TG_TABLE_NAME = 'user_ban' THEN
+        owner := NEW.user_id;
+    ELSE
+        owner := NEW.id;
+    END IF;
+    DELETE FROM sys.api_key USING sys."user"
+        WHERE api_key.user_id = owner AND "user".id = owner AND "user".kind = 'person';
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER end_personal_keys AFTER UPDATE OF status ON sys."user" FOR EACH ROW
+    WHEN (NEW.status = 'disabled' AND OLD.status <> 'disabled') EXECUTE FUNCTION sys.end_personal_keys();
+CREATE OR REPLACE TRIGGER end_personal_keys_by_password AFTER UPDATE OF password_initial ON sys."user"
+    FOR EACH ROW WHEN (NEW.password_initial = 'given') EXECUTE FUNCTION sys.end_personal_keys();
+CREATE OR REPLACE TRIGGER end_personal_keys AFTER INSERT OR UPDATE ON sys.user_ban FOR EACH ROW
+    EXECUTE FUNCTION sys.end_personal_keys();
+
 -- Reviews: nothing changes in a review that is closed, and what an item is about never does.
 CREATE OR REPLACE FUNCTION sys.keep_closed_review() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -3,7 +3,7 @@
 from typing import Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONB
 
 from service.kernel.origin import acting
 from service.kernel.persons import ControlAct
@@ -246,6 +246,11 @@ api_key = sa.Table(
     # No foreign key: the id stays when that user is deleted. Ids are never reused.
     sa.Column("created_by", sa.BigInteger, nullable=False),
     moment("create_time"),
+    # Of a person's key: the address of its last use, the networks that it was used from, and when its owner
+    # was told that it expires.
+    sa.Column("last_use_ip", INET),
+    sa.Column("networks", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'")),
+    sa.Column("remind_time", sa.DateTime(timezone=True)),
 )
 
 bit_position = sa.Sequence(

@@ -24,6 +24,12 @@ class Auth:
         check=between(1, 86_400),
         help="Life of an access token that an API key was exchanged for; it does not outlive its key.",
     )
+    personal_key_max: int = setting(
+        7_776_000,
+        unit="s",
+        check=between(60, _YEAR),
+        help="Longest life of an API key that a person makes of the own account.",
+    )
     refresh_timeout: int = setting(
         604_800,
         unit="s",

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.errors import Refusal
+from service.kernel.account_acts import OBJECTS
 from service.kernel.codes import is_code
 from service.records.logs.events import DeclaredKind, OperationKind
 from service.web.messages.dialect import Dialect
@@ -59,7 +60,7 @@ class OperationMetadata:
     ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
     or alternative permission codes; empty without a declaration. ``media`` are the media types of a
     ``Stream``, ``sent`` is the type of its JSON. ``location`` is ``created`` of ``writes``, ``status`` is its
-    ``answers``.
+    ``answers``. ``session_act`` is that of ``by_session``.
     """
 
     access: tuple[str, ...] = ()
@@ -85,6 +86,7 @@ class OperationMetadata:
     in_browser: bool = False
     asks: bool = False
     status: int = 0
+    session_act: str = ""
 
 
 _NOTHING: Final = OperationMetadata()
@@ -225,6 +227,16 @@ def by_client(function: F) -> F:
 def in_browser(function: F) -> F:
     """Refuse by a page that a person reads: browsers are sent to it. A client that accepts JSON gets that."""
     return _marked(function, in_browser=True)
+
+
+def by_session(act: str) -> Callable[[F], F]:
+    """Ask the policy's layer ``account`` if an API key of a person may do ``act``, before the responder runs.
+
+    ``act`` is one of that layer, such as ``end-sessions`` or ``approve``.
+    """
+    if f"{act} by-personal-key" not in OBJECTS:
+        raise MetadataError(f"@by_session: the layer account has no act {act!r}")
+    return lambda function: _marked(function, session_act=act)
 
 
 def sends(*media: str, of: type[Struct] | None = None) -> Callable[[F], F]:

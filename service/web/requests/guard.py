@@ -12,13 +12,14 @@ from service.authn.current_rights import CurrentRights
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
 from service.authz.engine.refused import Refused
-from service.authz.engine.rules import ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
+from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.kernel.about import NAME
+from service.kernel.account_acts import refusal_of
 from service.kernel.assurance import words_at
 from service.kernel.core_sentences import sentence
-from service.kernel.identity import codes_asked
+from service.kernel.identity import Caller, codes_asked
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Operation
@@ -172,6 +173,8 @@ class AuthorizationGuard:
         context.satisfied = satisfied
         if not demanded.allowed:
             raise errors.too_weak(demanded)
+        if operation.metadata.session_act and caller is not None and caller.key_id is not None:
+            _require_session_act(context, caller, policy, operation.metadata.session_act)
 
     async def _identified(
         self, context: RequestContext, operation: Operation, policy: Policy
@@ -211,6 +214,17 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
     if _REVISION.fullmatch(least) is None or (revision := int(least)) > MAX_ID:
         raise errors.BadRequest(sentence("revision_number_malformed", header=MIN_REVISION))
     return revision
+
+
+def _require_session_act(context: RequestContext, caller: Caller, policy: Policy, act: str) -> None:
+    """Check that the caller, who comes with an API key, may do ``act``; PermissionDenied else."""
+    if caller.proof != "by-personal-key":
+        return
+    name = f"{act} {caller.proof}"
+    decision = policy.decide(ACCOUNT, name, caller)
+    if not decision.allowed:
+        context.decision = decision
+        raise errors.PermissionDenied(refusal_of(name), decision)
 
 
 _REASON: Final = {

@@ -1,0 +1,1 @@
+"""API keys of people, for programs that act for their owner."""

@@ -1,0 +1,164 @@
+"""Creation, listing and deletion of people's own API keys, and the report of leaked keys."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from service.administration import change_log
+from service.administration.delegation import Delegation
+from service.authn.revocations import Revocations
+from service.authn.throttle import Throttle
+from service.errors import Conflict, NotFound, ValidationFailed
+from service.features.personal_keys import store
+from service.features.personal_keys.uses import network_of
+from service.features.service_accounts import store as stored_keys
+from service.features.service_accounts.form import HINT, ApiKey, new_secret, parsed
+from service.features.service_accounts.keys import MOST, MadeKey, fields_of_key, key_target
+from service.features.service_accounts.store import StoredKey
+from service.kernel.identity import Caller, oneself
+from service.kernel.notify import Notices
+from service.kernel.origin import field_changes
+from service.kernel.text import text_fault
+from service.kernel.value_rules import code_fault
+from service.records import factors, role_rights
+from service.records.database.transactions import Database
+
+_log = structlog.get_logger(__name__)
+ACT: Final = "create-personal-key"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PersonalKeys:
+    """The keys of the caller's own account, which only the caller makes. ``longest`` is in seconds.
+
+    A key gives no right by itself: the policy decides each question about the person's codes and about the
+    scopes of the key.
+    """
+
+    database: Database
+    delegation: Delegation
+    revocations: Revocations
+    notices: Notices
+    longest: int
+
+    async def create(
+        self, caller: Caller, *, name: str, scopes: Collection[str], expires_in: int, address: str
+    ) -> MadeKey:
+        """Create a key that expires in ``expires_in`` seconds.
+
+        Raises ``ValidationFailed`` for a name, a scope or an expiry, and ``Conflict`` for a service account
+        and for an account with ``MOST`` keys. Raises ``PermissionDenied`` for a caller with an API key, and
+        ``InsufficientAuthentication`` without two factors of the last minutes, if the caller has them.
+        """
+        self._check(name, scopes, expires_in)
+        secret = new_secret()
+        async with self.database.transaction() as connection:
+            check = await self.delegation.check(connection, caller)
+            if caller.kind != "person":
+                raise Conflict(
+                    "Somebody else makes the API keys of a service account", rule="kind_of_account"
+                )
+            target = oneself(caller)
+            await check.require_act(connection, target, ACT)
+            if await factors.has_any(connection, caller.user_id):
+                await check.require_act(connection, target, "create-personal-key-beside-factor")
+            change_log.concerns(change_log.user_target(caller.user_name))
+            if len(await stored_keys.of_user(connection, caller.user_id)) >= MOST:
+                raise Conflict(f"The account has {MOST} API keys: delete some of them first", rule="limit")
+            stored = await store.add(
+                connection,
+                caller.user_id,
+                key_name=name,
+                hint=secret[:HINT],
+                digest=ApiKey(0, secret).digest,
+                scopes=sorted(set(scopes)),
+                seconds=expires_in,
+                network=network_of(address),
+            )
+            facts = {"name": name, "account": caller.user_name}
+            await self.notices.notify(connection, caller.user_id, "api_key_made", facts=facts)
+            changes = field_changes(key_target(stored), {}, fields_of_key(stored))
+            change_log.saving(changes)
+        change_log.saved(changes)
+        return MadeKey(stored, str(ApiKey(stored.id, secret)))
+
+    async def own(self, caller: Caller) -> Sequence[StoredKey]:
+        """Return the keys of the caller, the oldest first, including expired ones."""
+        async with self.database.snapshot() as connection:
+            return await stored_keys.of_user(connection, caller.user_id)
+
+    async def delete(self, caller: Caller, key_id: int) -> None:
+        """Delete a key of the caller; the next request with it is refused. Raises ``NotFound``."""
+        async with self.database.transaction() as connection:
+            await role_rights.set_pace(connection, "urgent")
+            check = await self.delegation.check(connection, caller)
+            target = oneself(caller)
+            await check.require_act(connection, target, "delete-key")
+            change_log.concerns(change_log.user_target(caller.user_name))
+            gone = await stored_keys.remove(connection, target, key_id)
+            if gone is None:
+                raise NotFound("You have no such API key")
+            await self.revocations.mark_first([caller.user_id])
+            changes = field_changes(key_target(gone), fields_of_key(gone), {})
+            change_log.saving(changes)
+        change_log.saved(changes)
+        await self.revocations.mark(caller.user_id)
+
+    def _check(self, name: str, scopes: Collection[str], expires_in: int) -> None:
+        faults = [("name", fault)] if (fault := text_fault(name)) else []
+        faults += [
+            (f"scopes[{place}]", fault)
+            for place, scope in enumerate(scopes)
+            if (fault := code_fault(scope) or _scope_fault(scope))
+        ]
+        if not scopes:
+            faults.append(("scopes", "must name at least one permission code"))
+        if expires_in > self.longest:
+            faults.append(("expiresIn", f"must be at most {self.longest} seconds"))
+        if faults:
+            raise ValidationFailed(*faults)
+
+
+def _scope_fault(scope: str) -> str | None:
+    """Return the fault of a scope that would stand for all permissions; None for another scope."""
+    if scope.partition(":")[0] == "*":
+        return "must begin with a name: a key can't have all permissions"
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LeakedKeys:
+    """Revokes keys that somebody has found, whoever reports them."""
+
+    database: Database
+    revocations: Revocations
+    notices: Notices
+    throttle: Throttle
+
+    async def revoke(self, text: str, address: str) -> None:
+        """Delete the API key ``text``, and notify its owner; ``address`` is that of the reporter.
+
+        For an unknown key it does nothing, without a difference in the answer. Raises ``ValidationFailed``
+        for a text that is no API key, ``RateLimited`` and ``Unavailable``.
+        """
+        await self.throttle.from_address(address)
+        key = parsed(text)
+        if key is None:
+            raise ValidationFailed(("key", "is no API key of this service"))
+        async with self.database.transaction() as connection:
+            await role_rights.set_pace(connection, "urgent")
+            lost = await store.lose(connection, key.key_id, key.digest)
+            if lost is None:
+                return
+            change_log.concerns(change_log.user_target(lost.user_name))
+            owner = lost.user_id if lost.kind == "person" else lost.created_by
+            facts = {"name": lost.key_name, "account": lost.user_name}
+            await self.notices.notify(connection, owner, "key_leaked", facts=facts)
+            await self.revocations.mark_first([lost.user_id])
+            changes = field_changes(f"key:{lost.key_id}", {"name": lost.key_name}, {})
+            change_log.saving(changes)
+        change_log.saved(changes)
+        await self.revocations.mark(lost.user_id)
+        _log.warning("a leaked API key was revoked", event_type="security", key_id=lost.key_id)
