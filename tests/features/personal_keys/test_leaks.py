@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from service.features.service_accounts.form import ApiKey, new_secret
 from tests.docs.blocks import blocks
@@ -16,12 +17,13 @@ LEAKED = "/api/key/leaked"
 
 def test_the_expression_and_the_code_of_the_page_find_keys_and_nothing_else() -> None:
     by_kind = {block.kind: block.text for block in blocks(PAGE) if "test_leaks" in block.mark}
-    expression, scope = re.compile(by_kind["text"].strip()), {}
+    expression = re.compile(by_kind["text"].strip())
+    scope: dict[str, Any] = {}
     exec(by_kind["python"], scope)
     for key_id in (1, 42, 2**63 - 1):
         key = str(ApiKey(key_id, new_secret()))
-        (found,) = expression.findall(f"KEY={key};")
-        assert found == key
+        (match,) = expression.findall(f"KEY={key};")
+        assert match == key
         assert scope["is_key"](key)
         wrong = key[:-1] + ("0" if key[-1] != "0" else "1")
         assert not scope["is_key"](wrong)
