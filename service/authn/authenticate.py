@@ -63,7 +63,8 @@ class Authenticator:
         against the client of the request, which asks about the key of another client.
         """
         if token.startswith(API_KEY_PREFIX):
-            return _by_key(await self._api_keys.of_key(token, counted=counted))
+            key_caller = await self._api_keys.of_key(token, counted=counted)
+            return key_caller.authenticated or _by_key(key_caller)
         try:
             known = self._verified.lookup(token, permission_map)
         except RefreshRequired:
@@ -132,9 +133,14 @@ class Authenticator:
 
 
 def _by_key(key_caller: KeyCaller, expires: float | None = None) -> Authenticated:
-    answer, ends = key_caller.answer, (expires, key_caller.good_until)
-    good_until = min((end for end in ends if end is not None), default=None)
-    return Authenticated(key_caller.caller, answer.revision, good_until, answer.all_rights)
+    answer, good_until = key_caller.answer, key_caller.good_until
+    if expires is not None:
+        good_until = expires if good_until is None else min(expires, good_until)
+        return Authenticated(key_caller.caller, answer.revision, good_until, answer.all_rights)
+    made = key_caller.authenticated = Authenticated(
+        key_caller.caller, answer.revision, good_until, answer.all_rights
+    )
+    return made
 
 
 def _session_of(

@@ -1,11 +1,13 @@
 """The port by which the core asks who sends a request with an API key; one feature keeps the keys."""
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from service.authn.claims import ClientClaims
 from service.authn.throttle import Throttle
+from service.authn.verified import Authenticated
 from service.kernel.feature import provided, sole
 from service.kernel.identity import Caller
 from service.kernel.notify import Notices
@@ -17,7 +19,8 @@ API_KEY_PREFIX: Final = "pck_"
 """Prefix of every API key."""
 
 
-class KeyCaller(NamedTuple):
+@dataclass(slots=True)
+class KeyCaller:
     """The caller of a key, the answer of the session store, and the expiry of the key.
 
     ``expires`` is in seconds since the epoch, None for a key without an expiry. The rights hold until
@@ -28,12 +31,16 @@ class KeyCaller(NamedTuple):
     answer: Answer
     expires: float | None
     changes_at: datetime | None = None
+    authenticated: Authenticated | None = None
+    """The same for ``Authenticator``, which makes it once."""
 
     @property
     def good_until(self) -> float | None:
         """Return the instant at which the key expires or its rights change, in seconds; None for neither."""
-        ends = (self.expires, None if self.changes_at is None else self.changes_at.timestamp())
-        return min((end for end in ends if end is not None), default=None)
+        if self.changes_at is None:
+            return self.expires
+        changes = self.changes_at.timestamp()
+        return changes if self.expires is None else min(self.expires, changes)
 
 
 class PersonalKeyUses(Protocol):

@@ -135,7 +135,11 @@ class SessionStore(Closable):
 
         In the same round trip as ``check``.
         """
-        return self.checks.ask(self.checks.pair(keys.deny(login_id), keys.rights(login_id)), current_span())
+        return self.checks.ask(self.rights_keys(login_id), current_span())
+
+    def rights_keys(self, login_id: str) -> KeyPair:
+        """Return the keys that ``check_rights`` reads; they stay the same."""
+        return self.checks.pair(keys.deny(login_id), keys.rights(login_id))
 
     def session_keys(self, login_id: str, device: str) -> KeyPair:
         """Return the keys that ``check`` reads; they stay the same."""

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import httpx
 import msgspec
 import uvloop
 
@@ -43,6 +44,9 @@ MARGIN: Final = 1.03
 """Times the budget that a request may cost before the suite fails."""
 BUDGETS: Final = Path(__file__).parent / "budget"
 """A file for each minor version of Python: versions differ in what they count as a call."""
+BY_KEY: Final = "a guarded read by a personal key"
+MOST_BY_KEY: Final = 1.35
+"""Times the calls of a guarded read by session that one by a personal key may make."""
 GOALS: Final = {"a guarded read": (60, 65)}
 """The most calls in Python and in C."""
 
@@ -117,6 +121,7 @@ def _asked(server: Server) -> list[tuple[str, Asking, int]]:
     """Return each kind of request, what asks it, and how many are counted."""
     port = server.port
     bearer = {"Authorization": f"Bearer {log_in(server)}"}
+    by_key = {"Authorization": f"Bearer {personal_key(server, bearer)}"}
     nobody = {"Authorization": f"Bearer {log_in(server, 'user0', PASSWORD)}"}
     evaluation, batch = (
         json_request("POST", path, port, body, **bearer)
@@ -124,6 +129,7 @@ def _asked(server: Server) -> list[tuple[str, Asking, int]]:
     )
     return [
         ("a guarded read", partial(_equal, request_bytes(READ, port, **bearer)), REQUESTS),
+        (BY_KEY, partial(_equal, request_bytes(READ, port, **by_key)), REQUESTS),
         ("a logged call", partial(_equal, request_bytes(LOGGED, port, **bearer)), REQUESTS),
         ("a denied request", partial(_equal, request_bytes(READ, port, **nobody), status=403), REQUESTS),
         ("a 404", partial(_equal, request_bytes("/api/none", port, **bearer), status=404), REQUESTS),
@@ -132,6 +138,15 @@ def _asked(server: Server) -> list[tuple[str, Asking, int]]:
         ("a refresh", _refreshing, FEWER),
         ("a login", _logging_in, FEWER),
     ]
+
+
+def personal_key(server: Server, bearer: Mapping[str, str]) -> str:
+    """Make an API key of the account of ``bearer``, which are the headers of a request by session."""
+    url = f"http://127.0.0.1:{server.port}/api/user/profile/keys"
+    order = {"name": "benchmark", "scopes": ["bench:*"], "expiresIn": 3600}
+    answer = httpx.post(url, json=order, headers=dict(bearer), trust_env=False, timeout=30)
+    key: str = answer.raise_for_status().json()["data"]["key"]
+    return key
 
 
 async def _equal(

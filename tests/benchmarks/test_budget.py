@@ -26,3 +26,7 @@ def test_no_request_makes_more_calls_than_its_budget() -> None:
     }
     assert not over, "\n".join(over.values())
     assert counted.keys() == budget.keys()
+
+    read, by_key = (counted[name].calls for name in ("a guarded read", calls.BY_KEY))
+    made = by_key.python + by_key.c
+    assert made <= calls.MOST_BY_KEY * (read.python + read.c), calls.table(counted[calls.BY_KEY])
