@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from service.kernel.assurance import CURRENT_PASSWORD, Challenge, step_up
-from service.kernel.codes import Ceiling
 from service.kernel.coded_sentences import Sentence
+from service.kernel.codes import Ceiling
 from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller
 from service.kernel.origin import Needed

@@ -405,9 +405,7 @@ class Policy:
             allowed = all(part.allowed for part in parts)
             line = parts[0].line if allowed else None
         else:
-            allowed, line = self._enforcer.enforce_ex(
-                layer, object_, ANONYMOUS if held is None else held
-            )
+            allowed, line = self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
         decision = Decision(
             allowed=allowed,
             layer=layer,

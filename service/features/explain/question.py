@@ -86,7 +86,7 @@ def with_scopes(body: Question, subject: Subject) -> Subject:
     if body.scopes is None or subject.held is None:
         return subject
     faults = [
-        (f"scopes[{place}]", "This is no permission code")
+        (f"scopes[{place}]", sentence("not_permission_code"))
         for place, code in enumerate(body.scopes)
         if not is_code(code)
     ]

@@ -10,6 +10,7 @@ FEATURE = Feature(
     paths=("/api/user/profile/keys", "/api/key/leaked"),
     settings=("auth.personal_key_max",),
     tags={"key": "Leaked API keys, which anyone may report."},
+    sentences="sentences:sentence",
     routes="api:add_routes",
     jobs="jobs:jobs",
     provides={"personal-keys": "uses:PersonalKeyUses"},

@@ -12,11 +12,13 @@ from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.personal_keys import store
+from service.features.personal_keys.sentences import sentence
 from service.features.personal_keys.uses import network_of
 from service.features.service_accounts import store as stored_keys
 from service.features.service_accounts.form import HINT, ApiKey, new_secret, parsed
 from service.features.service_accounts.keys import MOST, MadeKey, fields_of_key, key_target
 from service.features.service_accounts.store import StoredKey
+from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import Caller, oneself
 from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
@@ -57,16 +59,14 @@ class PersonalKeys:
         async with self.database.transaction() as connection:
             check = await self.delegation.check(connection, caller)
             if caller.kind != "person":
-                raise Conflict(
-                    "Somebody else makes the API keys of a service account", rule="kind_of_account"
-                )
+                raise Conflict(sentence("services_make_no_keys"), rule="kind_of_account")
             target = oneself(caller)
             await check.require_act(connection, target, ACT)
             if await factors.has_any(connection, caller.user_id):
                 await check.require_act(connection, target, "create-personal-key-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
             if len(await stored_keys.of_user(connection, caller.user_id)) >= MOST:
-                raise Conflict(f"The account has {MOST} API keys: delete some of them first", rule="limit")
+                raise Conflict(sentence("too_many_own_keys", most=MOST), rule="limit")
             stored = await store.add(
                 connection,
                 caller.user_id,
@@ -99,7 +99,7 @@ class PersonalKeys:
             change_log.concerns(change_log.user_target(caller.user_name))
             gone = await stored_keys.remove(connection, target, key_id)
             if gone is None:
-                raise NotFound("You have no such API key")
+                raise NotFound(sentence("no_own_key"))
             await self.revocations.mark_first([caller.user_id])
             changes = field_changes(key_target(gone), fields_of_key(gone), {})
             change_log.saving(changes)
@@ -114,17 +114,17 @@ class PersonalKeys:
             if (fault := code_fault(scope) or _scope_fault(scope))
         ]
         if not scopes:
-            faults.append(("scopes", "must name at least one permission code"))
+            faults.append(("scopes", sentence("scopes_needed")))
         if expires_in > self.longest:
-            faults.append(("expiresIn", f"must be at most {self.longest} seconds"))
+            faults.append(("expiresIn", sentence("key_lasts_too_long", most=self.longest)))
         if faults:
             raise ValidationFailed(*faults)
 
 
-def _scope_fault(scope: str) -> str | None:
+def _scope_fault(scope: str) -> Sentence | None:
     """Return the fault of a scope that would stand for all permissions; None for another scope."""
     if scope.partition(":")[0] == "*":
-        return "must begin with a name: a key can't have all permissions"
+        return sentence("scope_of_everything")
     return None
 
 
@@ -146,7 +146,7 @@ class LeakedKeys:
         await self.throttle.from_address(address)
         key = parsed(text)
         if key is None:
-            raise ValidationFailed(("key", "is no API key of this service"))
+            raise ValidationFailed(("key", sentence("not_an_api_key")))
         async with self.database.transaction() as connection:
             await role_rights.set_pace(connection, "urgent")
             lost = await store.lose(connection, key.key_id, key.digest)
