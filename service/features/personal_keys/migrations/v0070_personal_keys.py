@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "v0069"
-down_revision = "v0068"
+revision = "v0070"
+down_revision = "v0069"
 kind = "expand"
 least_version = "0.2.0"
 
