@@ -113,7 +113,7 @@ async def test_an_expired_key_is_refused_also_where_it_was_known(workers: Worker
     key = await workers.key(await workers.account(LIST), seconds=4)
     assert await workers.statuses(key) == [200, 200]
     async with asyncio.timeout(20):
-        while 200 in await workers.statuses(key):
+        while 200 in await workers.statuses(key):  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(0.05)
     assert [answer.code for answer in await workers.ask(key)] == ["token_expired"] * 2
 
