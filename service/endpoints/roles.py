@@ -117,8 +117,11 @@ class RoleQuery(PageQuery):
     sort: Annotated[str, sort_keys("RoleSort", roles.SORTS)] = "id"
 
 
-def _page_options(context: RequestContext, filters: roles.RoleFilter) -> dict[str, bool]:
-    """Return whether to count users; ``PermissionDenied`` if a filter needs the right to list users."""
+def page_options(context: RequestContext, filters: roles.RoleFilter) -> dict[str, bool]:
+    """Return whether to count users.
+
+    Raises the refusal of the policy if a filter needs the right to list users, and the caller lacks it.
+    """
     refusal = context.refusal_of(role_edits.LIST_USERS)
     if refusal is None or filters.has_user is None:
         return {"counts_users": refusal is None}
@@ -135,7 +138,7 @@ ROLE: Final = RecordKind(
     page=roles.counted_page,
     read=roles.read,
     matching=roles.RoleFilter,
-    page_options=_page_options,
+    page_options=page_options,
 )
 
 

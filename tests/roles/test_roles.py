@@ -176,10 +176,11 @@ async def test_users_of_a_role_are_counted_for_callers_who_may_list_users(house:
 async def test_who_may_not_list_users_learns_nothing_of_them_by_a_filter_or_a_refused_deletion(
     house: Inside,
 ) -> None:
-    blind = await member(house, "heron", "system:role:list", "system:role:delete")
+    blind = await member(house, "heron", "system:role:list", "system:role:export", "system:role:delete")
     sees = await member(house, "ibis", "*")
 
-    for answer in [await blind.ask("GET", f"/api/role/list?hasUser={each}") for each in ("true", "false")]:
+    asked = [f"/api/role/{of}?hasUser={each}" for of in ("list", "export") for each in ("true", "false")]
+    for answer in [await blind.ask("GET", each) for each in asked]:
         assert (answer.status, answer.code) == (403, "permission_denied")
         assert answer.json["required"] == ["system:user:list"]
     listed = await sees.ask("GET", "/api/role/list?hasUser=true&roleCode=heron")

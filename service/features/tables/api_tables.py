@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.user_edits import MAX_ROLES
 from service.endpoints.record_endpoints import Endpoint
+from service.endpoints.roles import page_options
 from service.endpoints.users import UserName
 from service.errors import Conflict, RowsRefused
 from service.features.tables import table_files
@@ -114,7 +115,9 @@ class RoleExport(Endpoint[Database], at="/api/role/export"):
     @sends(CSV, JSON, JSON_LINES, XLSX, of=ImportedRoles)
     async def on_get(self, context: RequestContext, query: RoleExportQuery) -> Stream:
         """Export the roles that match the filters, by default all."""
-        after = partial(roles.after, criteria=query.filter(roles.RoleFilter))
+        filters = query.filter(roles.RoleFilter)
+        page_options(context, filters)  # a filter may need another right
+        after = partial(roles.after, criteria=filters)
         return table_files.table_file(batches(self.part, after), ImportedRoles, query.form, "roles")
 
 
