@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from service.kernel.account_acts import Proof, Whom
 from service.kernel.assurance import Acr, Authentication, Satisfied, words_at
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, ceilings_of
 
 Kind = Literal["person", "service"]
 """The owner of an account: a person, who logs in, or a program, which has API keys."""
@@ -79,6 +79,14 @@ def codes_shown(caller: Caller, stored: Iterable[str]) -> list[str]:
     An API key sees the codes within its scopes.
     """
     return sorted(stored if caller.key_id is None else caller.held.codes)
+
+
+def roles_told(caller: Caller) -> tuple[str, ...]:
+    """Return the roles that services are told of; none for a caller with ceilings.
+
+    A service that decides by roles would allow a key of a person all that its owner may do.
+    """
+    return () if ceilings_of(caller.held) else caller.roles
 
 
 def words_asked(caller: Caller | None, now: float) -> Satisfied | None:

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType
 
 from service.authn.tokens import Tokens
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, roles_told
 from service.settings import Auth
 
 TYPE: Final = "portcullis-assertion+jwt"
@@ -57,6 +57,6 @@ class Assertions:
                 decision=decision,
                 sub=UNSET if caller is None else caller.login_id,
                 user_name=UNSET if caller is None else caller.user_name,
-                roles=UNSET if caller is None else caller.roles,
+                roles=UNSET if caller is None else roles_told(caller),
             ),
         )

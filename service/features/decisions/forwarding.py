@@ -9,7 +9,7 @@ from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ASSURANCE
 from service.errors import PermissionDenied, Unauthenticated, too_weak
 from service.features.decisions.sentences import sentence
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, roles_told
 from service.laboratory.analysis.answers import Answer
 from service.web.messages import original as originals
 
@@ -40,7 +40,7 @@ def decision_allowing(answer: Answer, caller: Caller | None) -> Decision:
 
 def identity_of(caller: Caller | None) -> tuple[str, str, str]:
     """Return the values of the identity headers; they are empty for an anonymous user."""
-    return _NOBODY if caller is None else _identity(caller.user_name, caller.login_id, caller.roles)
+    return _NOBODY if caller is None else _identity(caller.user_name, caller.login_id, roles_told(caller))
 
 
 @lru_cache(_REMEMBERED)

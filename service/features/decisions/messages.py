@@ -11,6 +11,7 @@ from service.authz.engine.policy import Policy
 from service.features.decisions.evaluator import Posed
 from service.features.decisions.questions import TOKEN, Act, Asked, Resource, Subject, named_service
 from service.kernel.assurance import Acr, step_up
+from service.kernel.identity import roles_told
 from service.laboratory.analysis.answers import TOO_WEAK, Answer
 from service.web.messages.schema import ProtocolSchema
 
@@ -248,6 +249,6 @@ def decision_of(
         obligations=UNSET if needs is None else [StepUp(needs.acr_values, needs.max_age or UNSET)],
         subject=UNSET
         if account is None
-        else AccountOfKey(account.login_id, account.user_name, list(account.roles)),
+        else AccountOfKey(account.login_id, account.user_name, list(roles_told(account))),
     )
     return EvaluationDecision(answer.allowed, context)

@@ -17,7 +17,7 @@ from service.features.decision_log.decision_event import (
     decoded,
 )
 from service.kernel.assurance import Satisfied
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import bounded
 from service.kernel.origin import Needed
 from service.laboratory.analysis.answers import Answers, Question, RequestsTo, RequestTo, UseOf
 
@@ -120,7 +120,7 @@ def _asked_again(policy: Policy, event: Event, answers: Answers) -> Iterable[Dec
         question = UseOf(event.object)
     else:
         return None
-    held = None if event.codes is None else HeldCodes(event.codes)
+    held = None if event.codes is None else bounded(event.codes, event.ceilings)
     words = None if event.asked is None else event.asked.satisfied
     decision = answers.of(policy, question, held, None if words is None else Satisfied(*words)).decision
     return None if decision is None else (decision,)
