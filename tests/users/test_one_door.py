@@ -134,6 +134,8 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
         ("role_rights.reach_of_roles", "features/access_requests/counting"),
         # What a role gave when it was asked for, and gives now: it is shown to those who decide.
         ("role_rights.reach_of_roles", "features/access_requests/effects"),
+        # Which decisions are offered: the enforcer is asked about each code, and again at the decision.
+        ("role_rights.reach_of_roles", "features/access_requests/deciders"),
         # What the author of a rule must be able to grant: the enforcer is asked about each code.
         ("role_rights.reach_of_roles", "administration/suspended_rules"),
     }
@@ -230,6 +232,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "features/services/api_oauth",
         "features/explain/api_explain",  # asks for the right to what the id of a refusal finds
         "endpoints/record_endpoints",
+        "endpoints/roles",  # about a filter that needs the right to list users
         "web/requests/guard",
     }
 
