@@ -359,13 +359,14 @@ def _place(question: bytes) -> bytes:
 
 
 def _refused(refusal: errors.Refusal, request_id: str) -> Reply:
-    kind = type(refusal)
+    kind, stated = type(refusal), refusal.sentence
     body = {
         "type": f"/docs/errors#{kind.code.replace('_', '-')}",
         "title": kind.title,
         "status": kind.status,
         "detail": refusal.detail,
         "code": kind.code,
+        **({} if stated is None else {"detailCode": stated.code, "params": stated.params}),
         "requestId": request_id,
         **refusal.extra,
     }
