@@ -139,7 +139,7 @@ class CellTable:
         try:
             return list(reader)
         except csv.Error:
-            self._suggest_separator(text.strip().splitlines()[0], separator)
+            self._suggest_separator(next(iter(text.strip().splitlines()), ""), separator)
             raise BadRequest(sentence("not_csv", line=reader.line_num)) from None
 
     def _row(

@@ -76,6 +76,11 @@ async def test_csv_that_is_not_well_formed_names_its_line(shared: Inside) -> Non
     assert (answer.status, answer.json["detail"]) == (400, "The body is not well-formed CSV: see line 3")
 
 
+async def test_a_cell_of_blanks_alone_that_is_too_long_is_refused(shared: Inside) -> None:
+    answer = await send(shared, IMPORT, " " * 200_000)
+    assert (answer.status, answer.json["detail"]) == (400, "The body is not well-formed CSV: see line 1")
+
+
 async def test_blanks_of_a_password_and_a_description_are_kept(house: Inside) -> None:
     table = 'userName,nickName,password\r\nheron, Heron ," four wary herons "\r\n'
     assert (await send(house, "/api/user/import", table)).status == 200
