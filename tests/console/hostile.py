@@ -97,7 +97,10 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
 
 
 def store_long(house: House) -> dict[str, list[int]]:
-    """Store records with the longest codes, and the longest names, which hold markup; return ids, by kind."""
+    """Store records with the longest codes, and the longest names, which hold markup; return ids, by kind.
+
+    Some users have several roles, and the longest words for their state.
+    """
     name = UNSAFE.ljust(64, "N")
     code = "long:" + "part:" * 23 + "read"
     button = house.make("menu", menuType="Button", title=name, authMark=code)
@@ -110,6 +113,8 @@ def store_long(house: House) -> dict[str, list[int]]:
     address = "somebody.of.a.directory@" + "example." * 27 + "an.example"
     names = {"userName": address, "nickName": name, "email": address, "password": "four wary herons"}
     user = house.make("user", **names, roleIds=[role])
+    roles = [role, house.make("role", roleName="N" * 64, roleCode="long-of-a-service")]
+    house.make("user", userName="long-service", nickName="N" * 64, kind="service", roleIds=roles)
     return {"menu": [button], "resource": [resource], "role": [role], "user": [user]}
 
 

@@ -50,7 +50,7 @@ export async function show(page) {
           ],
         },
         { title: T.delta, cell: delta },
-        { title: SIGN_OFFS.card, cell: signedBy },
+        { title: SIGN_OFFS.card, kind: "wide", cell: signedBy },
       ],
       row: (revision) => `/policy/revisions/${revision.revision}`,
       buttons: page.may("POST /api/policy/revisions/{revision}/restore")
