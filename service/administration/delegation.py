@@ -32,21 +32,8 @@ from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
-from service.errors import (
-    ActOnOneself,
-    PermissionDenied,
-    RefreshRequired,
-    ValidationFailed,
-    too_weak,
-)
-from service.kernel.account_acts import (
-    CLOSED_TO_ALL,
-    CONTROL_ACTS,
-    DEMANDED,
-    Act,
-    Whom,
-    refusal_of,
-)
+from service.errors import ActOnOneself, PermissionDenied, RefreshRequired, ValidationFailed, too_weak
+from service.kernel.account_acts import CLOSED_TO_ALL, CONTROL_ACTS, DEMANDED, Act, Whom, refusal_of
 from service.kernel.assurance import Satisfied
 from service.kernel.clock import from_seconds, rfc3339
 from service.kernel.coded_sentences import Sentence
