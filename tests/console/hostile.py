@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from functools import cache
 from pathlib import Path
 from time import sleep
 from typing import Any, Final
@@ -96,6 +97,7 @@ def store(client: httpx.Client, *, everywhere: bool) -> dict[str, list[int]]:
     return ids
 
 
+@cache  # tests of one process share a house
 def store_long(house: House) -> dict[str, list[int]]:
     """Store records with the longest codes, and the longest names, which hold markup; return ids, by kind.
 

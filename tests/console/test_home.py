@@ -15,10 +15,11 @@ ALL_LEFT: Final = {"isNew": True} | dict.fromkeys(("password", "role", "user", "
 PARTS: Final = {
     "dotterel-0": (None, ["Your permissions"]),
     "dotterel-1": ("system:file:list", ["Your permissions"]),
-    "dotterel-2": ("system:role:list", ["What needs attention"]),
+    "dotterel-2": ("system:role:list", ["Your permissions"]),
     "dotterel-3": ("system:activity:list", ["The last 24 hours"]),
     "dotterel-4": ("system:operation-log:list", ["Latest changes of rights", "Refused most often"]),
     "dotterel-5": ("system:doctor:read", ["What needs attention"]),
+    "dotterel-6": ("system:resource:list", ["What needs attention"]),
 }
 """What home shows to users with one permission."""
 RESTORED: Final = """

@@ -1,11 +1,12 @@
 """The browser that pages are tried in: the machine's Chromium."""
 
+import subprocess
 from shutil import which
 from typing import Final
 
 import pytest
 
-from tests.support.left_out import NO_BROWSER
+from tests.support.left_out import NO_BROWSER, NO_CHINESE_FONT
 
 _NAMES: Final = (
     "chromium-headless-shell",  # without windows, which take half of the browser's time
@@ -24,3 +25,14 @@ def chromium() -> str:
     if program is None:
         pytest.skip(NO_BROWSER)
     return program
+
+
+def chinese_font() -> str:
+    """Return the file of a font with Chinese characters; skips the test where fontconfig knows none."""
+    found: list[str] = []
+    if (program := which("fc-list")) is not None:
+        command = [program, "--format=%{file}\n", ":lang=zh-cn"]
+        found = subprocess.check_output(command, text=True).splitlines()
+    if not found:
+        pytest.skip(NO_CHINESE_FONT)
+    return found[0]

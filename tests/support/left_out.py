@@ -6,6 +6,10 @@ from typing import Final
 import pytest
 
 NO_BROWSER: Final = "there is no browser: on Debian and Ubuntu, `apt-get install chromium` brings one"
+NO_CHINESE_FONT: Final = (
+    "there is no font with Chinese characters, whose widths would be those of other texts: "
+    "on Debian and Ubuntu, `apt-get install fontconfig fonts-noto-cjk` brings one"
+)
 NO_NODE: Final = "there is no Node or npm: on Debian and Ubuntu, `apt-get install nodejs npm` brings both"
 
 
