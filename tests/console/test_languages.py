@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from string import ascii_letters
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -155,7 +156,7 @@ def test_no_view_menu_or_dialog_cuts_a_chinese_text(chinese: Visit, house: House
     assert not broken, "\n".join(broken)
 
 
-ACCENTS: Final = str.maketrans("abcdeghijklnorstuyzACDEILNORSTUYZ", "áƀçđéĝĥíĵķļñóŕšťúýžÁÇĐÉÍĻÑÓŔŠŤÚÝŽ")
+ACCENTS: Final = str.maketrans(ascii_letters, "áƀçđéƒĝĥíĵķļḿñóṕʠŕšťúṽŵẋýžÁɃÇĐÉƑĜĤÍĴĶĻḾÑÓṔꝖŔŠŤÚṼŴẊÝŽ")
 
 
 def pseudo(text: str) -> str:
