@@ -162,7 +162,7 @@ def test_a_review_of_eleven_people_is_decided_on_home(
     group = card(page, "Waiting for you")
     for item in group.locator(".people > li").all():
         item.scroll_into_view_if_needed()
-    expect(group).to_contain_text("11 of 11 opened")
+    expect(group).to_contain_text("11 of 11 seen")
     visit.axe()
     walk.act(button(group, "Keep 11"))
     walk.type(dialog.get_by_label("Reason"), "Still in the team")

@@ -107,9 +107,9 @@ def decide_the_group_and_an_exception(reviewer: Visit) -> None:
     page.get_by_role("table").get_by_role("link", name="Access of the fourth quarter").click()
     page.get_by_role("link", name="For you (3)").click()
     group = group_of(page, "rookery")
-    says(group, "3 of 3 opened", "rook-a keeps the files")
+    says(group, "3 of 3 seen", "rook-a keeps the files")
     group.get_by_role("checkbox", name="Decide about rook-b with the group").uncheck()
-    expect(group).to_contain_text("3 of 3 opened, 1 excluded")
+    expect(group).to_contain_text("3 of 3 seen, 1 excluded")
     reviewer.axe()
     reviewer.picture("review-group")
     button(group, "Revoke 2").click()
@@ -176,7 +176,7 @@ def test_a_decision_about_a_group_is_made_about_those_that_were_in_view(visit: V
     visit.sign_in(address=f"/reviews/{review}/mine")
     group = group_of(page, "murmuration")
     status = group.get_by_role("status")
-    expect(status).to_have_text(re.compile(r"^[1-9] of 24 opened$"))
+    expect(status).to_have_text(re.compile(r"^[1-9] of 24 seen$"))
     seen = int(status.inner_text().split()[0])
     button(group, f"Keep {seen}").click()
     dialogs.get_by_label("Reason").fill("All of them are needed")
@@ -186,7 +186,7 @@ def test_a_decision_about_a_group_is_made_about_those_that_were_in_view(visit: V
     assert sorted(name for name in names if decided[name]) == names[:seen]
 
     page.set_viewport_size({"width": 1280, "height": 3000})
-    expect(status).to_have_text(f"{24 - seen} of {24 - seen} opened")
+    expect(status).to_have_text(f"{24 - seen} of {24 - seen} seen")
 
 
 def test_an_item_is_shortened_by_the_keyboard_and_decided_otherwise_before_the_end(
@@ -247,7 +247,7 @@ def test_what_nobody_may_decide_is_a_finding_and_a_refusal_in_a_group_names_its_
     page.keyboard.press("Escape")
     page.get_by_role("link", name="For you (2)").click()
     group = group_of(page, "aviary")
-    expect(group).to_contain_text("2 of 2 opened")
+    expect(group).to_contain_text("2 of 2 seen")
     house.execute("UPDATE sys.review SET state = 'closing', close_time = now() WHERE id = %s", review)
     button(group, "Keep 2").click()
     dialogs.get_by_label("Reason").fill("Needed")

@@ -200,7 +200,7 @@ export function decide(page, review, items, verdict) {
       },
     });
     if (!made) return;
-    tell(T.done(word, items.length));
+    tell(T.done(verdict, items.length));
     queue.read().catch(() => {}); // the list of them says what is wrong
     await page.reload();
   });
