@@ -25,6 +25,7 @@ NAMES = (
     "metrics",
     "export",
     "notices",
+    "chat",
     "directories",
     "second_factors",
     "assignments",

@@ -6,6 +6,7 @@ not know which part of the service uses a setting.
 """
 
 from service.settings.all_sections import Settings, markdown
+from service.settings.chats import ChatDestination, ChatKind
 from service.settings.destinations import Destination, ExportLog
 from service.settings.loading import (
     CONFIG,
@@ -27,6 +28,7 @@ from service.settings.secrecy import (
     rotate_local_secret,
 )
 from service.settings.sections.auth import Auth
+from service.settings.sections.chat import Chat
 from service.settings.sections.console import Console
 from service.settings.sections.database import Database
 from service.settings.sections.export import Export

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final, get_type_hints
 
 from service.settings.sections.auth import Auth
+from service.settings.sections.chat import Chat
 from service.settings.sections.console import Console
 from service.settings.sections.database import Database
 from service.settings.sections.export import Export
@@ -44,6 +45,7 @@ class Settings:
     oplog: Oplog = field(default_factory=Oplog)
     export: Export = field(default_factory=Export)
     mail: Mail = field(default_factory=Mail)
+    chat: Chat = field(default_factory=Chat)
     features: Features = field(default_factory=Features)
     console: Console = field(default_factory=Console)
     tracing: Tracing = field(default_factory=Tracing)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from service.kernel.feature import off_by, switch_faults
 from service.settings.all_sections import Settings
+from service.settings.chats import chat_url_fault
 from service.settings.destinations import Destination, is_header_value, signing_keys
 from service.settings.providers import Provider
 from service.settings.secrecy import check_secret, mounted_text
@@ -137,6 +138,21 @@ def _destinations(settings: Settings, _faulty: Collection[str]) -> Iterator[Faul
         if destination.transport == "file" and not Path(destination.path).parent.is_dir():
             complaint = f"its file is not in an existing folder: {destination.path}"
             yield Fault("export.destinations", f"{complaint} ({destination.name})")
+
+
+def _chats(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    name = "chat.destinations"
+    if settings.chat.destinations and not settings.server.public_url:
+        yield Fault("server.public_url", f"is missing: the links of notices lead back to it ({name})")
+    for destination in settings.chat.destinations:
+        checks = {"url_file": lambda text: chat_url_fault(text) is None, "secret_file": _is_signing_key}
+        for member, fits in checks.items():
+            if (path := getattr(destination, member)) is not None:
+                text, complaint = mounted_text(path)
+                if complaint is None and not fits(text):
+                    complaint = "does not hold a valid one: see docs/guides/chat.md"
+                if complaint:
+                    yield Fault(name, f"the {member} {path} {complaint} ({destination.name})")
 
 
 def _providers(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
@@ -280,5 +296,6 @@ _RULES: dict[tuple[str, ...], Rule] = {
     **_key_before("oplog.chain_previous_key", "oplog.chain_key"),
     ("export.destinations",): _destinations,
     ("oidc.providers", "server.public_url"): _providers,
+    ("chat.destinations", "server.public_url"): _chats,
     ("tracing.headers", "tracing.headers_file", "tracing.ca_file"): _tracing_files,
 }

@@ -10,6 +10,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
+from service.settings.chats import ChatDestinations, chats_of_table, chats_of_text
 from service.settings.destinations import Destinations, destinations_of_table, destinations_of_text
 from service.settings.providers import Providers, providers_of_tables, providers_of_text
 
@@ -234,6 +235,7 @@ _KINDS: dict[Any, Kind] = {
     Names: Kind("list of names", _names, is_list=True),
     Packages: Kind("list of packages", _packages, is_list=True),
     Origins: Kind("list of origins", _origins, is_list=True),
+    ChatDestinations: Kind("tables by name", chats_of_text, from_table=chats_of_table),
     Destinations: Kind("tables by name", destinations_of_text, from_table=destinations_of_table),
     Providers: Kind("list of tables", providers_of_text, from_table=providers_of_tables),
 }

@@ -516,6 +516,7 @@ WITHOUT_TARGET: Final = {
     "DELETE /api/file/{id}": "the codes alone decide about files",
     "POST /api/file/{id}/public-link": "the codes alone decide about files",
     "DELETE /api/file/{id}/public-link": "the codes alone decide about files",
+    "POST /api/chat/{name}/test": "it sends a test message, and changes nothing",
     "POST /api/jobs/{name}/run": "the codes alone decide about jobs",
     "PUT /api/jobs/{name}/paused": "the codes alone decide about jobs",
     "POST /access/v1/evaluation": "changes nothing",

@@ -8,8 +8,12 @@ import { MAILS as T } from "../strings/mails.js";
 
 const LOOKS = /** @type {Record<string, string>} */ ({ waiting: "info", given_up: "bad" });
 
-/** @param {Page} page */
-export async function show(page) {
+/**
+ * @param {Page} page
+ * @param {import("../types/view").ShowPart[]} parts Stand below the outbox.
+ */
+export async function show(page, parts) {
+  const below = await Promise.all(parts.map((part) => part(page)));
   page.title(
     T.title,
     button(ACTION.reload, () => list.reload(), { icon: "refresh" }),
@@ -39,5 +43,5 @@ export async function show(page) {
     load: async (query) => (await page.call("GET", "/api/mail/list", { query })).data,
     empty: h("p", { class: "empty" }, T.none),
   });
-  page.put(list);
+  page.put(list, below);
 }

@@ -1,9 +1,7 @@
 """Send batches by HTTP, signed by Standard Webhooks (version 1 of its symmetric signatures)."""
 
 import asyncio
-import base64
 import hashlib
-import hmac
 import ssl
 import time
 from collections.abc import Sequence
@@ -16,6 +14,7 @@ import httpx
 
 from service import __version__
 from service.features.export.entry import Encoding, Entry, Failed, Refused, encoded_all
+from service.kernel.webhooks import signed_headers
 from service.settings import Destination
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text
@@ -85,17 +84,6 @@ def _trusted(destination: Destination) -> ssl.SSLContext:
 def message_id(entries: Sequence[Entry]) -> str:
     """Return the id of a batch, derived from its entries, so that receivers recognise repetitions."""
     return f"msg_{hashlib.sha256(' '.join(entry.id for entry in entries).encode()).hexdigest()[:32]}"
-
-
-def signed_headers(keys: Sequence[bytes], message: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """Return the headers of a request: its id, its time in Unix seconds, and one signature per key."""
-    content = f"{message}.{timestamp}.".encode() + body
-    made = (base64.b64encode(hmac.digest(key, content, "sha256")).decode() for key in keys)
-    return {
-        "webhook-id": message,
-        "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(f"v1,{signature}" for signature in made),
-    }
 
 
 def seconds_of(retry_after: str | None, now: datetime) -> float | None:

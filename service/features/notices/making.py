@@ -4,6 +4,7 @@ from service.features.account_links.links import links_of
 from service.features.notices.notices import Notices
 from service.features.notices.outbox import Outbox
 from service.features.second_factors.sealing import FactorKeys
+from service.kernel.feature import provided
 from service.settings import Settings
 
 
@@ -15,4 +16,5 @@ def outbox_of(settings: Settings) -> Outbox:
 def notices_of(settings: Settings) -> Notices:
     """Return the notices of the installation of ``settings``."""
     outbox = outbox_of(settings)
-    return Notices(outbox, links_of(settings, outbox))
+    chats = [maker(settings) for maker in provided("chat", settings.features.off).values()]
+    return Notices(outbox, links_of(settings, outbox), chats[0] if chats else None)

@@ -12,12 +12,13 @@ from ipaddress import ip_address, ip_network
 from typing import Final, Protocol
 
 from service.features.notices import store_notices as notices
-from service.features.notices.letters import FORMS, Letter, Phrase, has_link
+from service.features.notices.letters import FORMS, Letter, Phrase, Reader, has_link, names_of, own_texts
 from service.features.notices.letters import Fact as LetterFact
 from service.features.notices.outbox import Outbox
 from service.features.notices.store_notices import NewNotice, Told
 from service.kernel import notify
 from service.kernel.clock import rfc3339
+from service.kernel.languages import FIRST
 from service.kernel.notify import NO_FACTS, ActedBy, Fact, Facts, NoticeKind, NoticeLink
 from service.kernel.origin import ORIGIN
 from service.kernel.user_agents import describe, without_version
@@ -53,12 +54,28 @@ class Links(Protocol):
         """Return a new link for a notice to be mailed to ``email``."""
 
 
+class Chats(Protocol):
+    """Posts notices to a chat; the port ``chat``, which a feature may provide."""
+
+    def texts(self, kind: str) -> bool:
+        """Return whether a destination has the kind."""
+
+    async def put(
+        self, connection: Connection, kind: str, facts: Mapping[str, str], request: str | None
+    ) -> None:
+        """Write a notice with shown ``facts``; ``request`` is the id of the access request it is about."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Notices(notify.Notices):
-    """Writes notices; without ``outbox`` and ``links``, or without a mail server, sends no mails."""
+    """Writes notices; without ``outbox`` and ``links``, or without a mail server, sends no mails.
+
+    A chat gets a notice once, whatever the number of users who get it.
+    """
 
     outbox: Outbox | None = None
     links: Links | None = None
+    chats: Chats | None = None
 
     async def notify(
         self,
@@ -100,9 +117,12 @@ class Notices(notify.Notices):
         if not user_ids:
             return
         new = _notice(0, kind, by, facts, None)
-        for owner in await notices.add_each(connection, new, user_ids):
+        owners = await notices.add_each(connection, new, user_ids)
+        for owner in owners:
             if self._mails(kind):
                 await self._mail(connection, new, owner)
+        if owners and self.chats is not None and self.chats.texts(kind):
+            await self._post(connection, self.chats, new, owners[0])
 
     def _mails(self, kind: NoticeKind) -> bool:
         return kind in FORMS and self.outbox is not None and self.outbox.enabled
@@ -119,6 +139,14 @@ class Notices(notify.Notices):
             link = await self.links.of_notice(connection, purpose, owner.user_id, email=owner.email)
             shown = _shown(new, owner, link.expires_time)
             await self._put(connection, Letter(new.kind, owner.email, owner.user_id, shown), link.url)
+
+    async def _post(self, connection: Connection, chats: Chats, new: NewNotice, owner: Told) -> None:
+        """Write a notice for a chat, with the facts of its mail alone."""
+        letter = Letter(new.kind, "", owner.user_id, _shown(new, owner, owner.create_time))
+        named = names_of(own_texts(FIRST), new.kind)
+        facts = {name: text for name, text in letter.shown_facts(Reader()).items() if name in named}
+        request = new.facts.get("request")
+        await chats.put(connection, new.kind, facts, None if request is None else str(request))
 
     async def _put(self, connection: Connection, letter: Letter, url: str | None = None) -> None:
         assert self.outbox is not None  # noqa: S101 - see _mails

@@ -1,0 +1,1 @@
+"""Notices about requests for roles, posted to channels of a chat."""
