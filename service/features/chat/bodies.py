@@ -15,6 +15,8 @@ from service.kernel.clock import rfc3339
 from service.settings.chats import ChatFormat
 
 _ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# Mattermost has no escapes for mentions, so these become their full-width forms.
+_MARKUP: Final = str.maketrans({letter: chr(ord(letter) + 0xFEE0) for letter in "@#[]`~"})
 _CARD: Final = "application/vnd.microsoft.card.adaptive"
 _SCHEMA: Final = "http://adaptivecards.io/schemas/adaptive-card.json"
 _MOST_TEXT: Final = 2_000  # characters; Slack takes 3,000 in an element
@@ -53,8 +55,10 @@ def _slack(_kind: str, message: Message, _at: datetime) -> Any:
         blocks.append(
             {"type": "section", "text": {"type": "mrkdwn", "text": f"<{message.link}>", "verbatim": True}}
         )
-    # Slack parses the fallback as mrkdwn: escaped, it can neither mention nor link.
-    fallback = f"{message.subject}: {message.text}".translate(_ESCAPES)
+    # Slack parses the fallback as mrkdwn. Mattermost shows it alone, and reads Markdown and mentions in it.
+    fallback = f"{message.subject}: {message.text}".translate(_ESCAPES).translate(_MARKUP)
+    if message.link is not None:
+        fallback += f"\n<{message.link}>"
     return {"text": fallback, "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
 
 

@@ -44,6 +44,12 @@ def test_a_name_is_never_markup(form: ChatFormat) -> None:
         assert "](" not in text or form == "slack"
 
 
+def test_mattermost_which_reads_markdown_in_the_fallback_gets_no_mention_and_the_link() -> None:
+    text, _, link = made("slack")["text"].rpartition("\n")
+    assert not set("@#[]`~<>") & set(text)
+    assert link == f"<{SITE}/console/#/access-requests/7>"
+
+
 @with_each("form", get_args(ChatFormat))
 @with_each("kind", KINDS)
 @with_each("language", ["en", "zh-CN"])
