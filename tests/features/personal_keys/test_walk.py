@@ -72,7 +72,7 @@ OPEN: Final = {
     *("POST /access/v1/search/subject", "POST /access/v1/search/resource", "POST /access/v1/search/action"),
     *("POST /api/service", "PUT /api/service/{id}", "PATCH /api/service/{id}", "DELETE /api/service/{id}"),
     *("POST /api/opening", "DELETE /api/opening/{id}"),
-    *("POST /api/jobs/{name}/run", "PUT /api/jobs/{name}/paused"),
+    *("POST /api/jobs/{name}/run", "PUT /api/jobs/{name}/paused", "POST /api/chat/{name}/test"),
 }
 WIDEST: Final = ["system:*", "finance:*"]
 
