@@ -82,7 +82,7 @@ def codes_shown(caller: Caller, stored: Iterable[str]) -> list[str]:
 
 
 def roles_told(caller: Caller) -> tuple[str, ...]:
-    """Return the roles that services are told of; none for a caller with ceilings.
+    """Return the roles that answers to services name; none for a caller with ceilings.
 
     A service that decides by roles would allow a key of a person all that its owner may do.
     """

@@ -130,7 +130,7 @@ def _scope_fault(scope: str) -> Sentence | None:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LeakedKeys:
-    """Revokes keys that somebody has found, whoever reports them."""
+    """Revokes keys that were reported as leaked."""
 
     database: Database
     revocations: Revocations

@@ -28,7 +28,7 @@ class Auth:
         7_776_000,
         unit="s",
         check=between(60, _YEAR),
-        help="Longest life of an API key that a person makes of the own account.",
+        help="Longest life of an API key that a person makes for their own account.",
     )
     refresh_timeout: int = setting(
         604_800,
