@@ -102,7 +102,7 @@ class ResourceButtons(RecordEndpoint[Changes], at="/api/resource/{id}/buttons"):
         "setResourceButtons",
         "system:resource:bind",
         "system:service:resources",
-        example={"menuIds": [20]},
+        example={"menuIds": [21]},
     )
     async def on_put(self, context: RequestContext, body: ButtonsEdit, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.

@@ -91,6 +91,7 @@ def test_every_change_needs_a_code_except_the_listed_ones() -> None:
     own = [
         "DELETE /api/auth/sessions/{device}",
         "DELETE /api/user/profile/factors/{id}",
+        "DELETE /api/user/profile/keys/{key_id}",
         "DELETE /api/user/profile/origins/{source}",
         "DELETE /api/access-request/{id}",
     ]

@@ -66,6 +66,7 @@ def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path)
     units = {
         5.0: "5 s",
         30.0: "30 s",
+        120.0: "2 min",
         300.0: "5 min",
         3600.0: "1 h",
         86_400.0: "24 h",

@@ -24,6 +24,7 @@ ACTIONS = {
     "file": "upload list download delete share",
     "job": "list run update",
     "mail": "list",
+    "chat": "list test",
     "doctor": "read",
     "activity": "list",
     "access-request": "list",

@@ -29,10 +29,10 @@ def chromium() -> str:
 
 def chinese_font() -> str:
     """Return the file of a font with Chinese characters; skips the test where fontconfig knows none."""
-    found: list[str] = []
+    files: list[str] = []
     if (program := which("fc-list")) is not None:
         command = [program, "--format=%{file}\n", ":lang=zh-cn"]
-        found = subprocess.check_output(command, text=True).splitlines()
-    if not found:
+        files = subprocess.check_output(command, text=True).splitlines()
+    if not files:
         pytest.skip(NO_CHINESE_FONT)
-    return found[0]
+    return files[0]

@@ -469,6 +469,9 @@ WRITES: Final = (
 _CEILING: Final = "the ceiling of the directory decides: tests/features/scim/test_ceiling.py"
 WITHOUT_TARGET: Final = {
     "POST /api/role": "a new role gives nothing",
+    "POST /api/user/profile/keys": "the caller's own, with scopes",
+    "DELETE /api/user/profile/keys/{key_id}": "the caller's own",
+    "POST /api/key/leaked": "by the key itself, which it revokes",
     "POST /api/auth/login": "the caller's own, by password",
     "POST /api/auth/refresh": "the caller's own, by refresh token",
     "POST /api/auth/login/second-factor": "the caller's own, by password and second factor",

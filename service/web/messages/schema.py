@@ -19,6 +19,7 @@ from msgspec import Meta, Struct
 from service.audit.redaction import is_sensitive
 from service.kernel import value_rules
 from service.kernel.clock import rfc3339
+from service.kernel.coded_sentences import Sentence
 from service.kernel.fields import values_of
 from service.kernel.value_rules import MAX_ID
 
@@ -286,7 +287,7 @@ def _decode_moment(kind: type, value: object) -> object:
 
 
 def _encode_moment(value: object) -> object:
-    if isinstance(value, Moment):
+    if isinstance(value, Moment | Sentence):
         return str(value)
     raise TypeError(f"{type(value).__name__} is nothing that an answer may hold")
 
