@@ -208,8 +208,8 @@ def test_below_a_path_of_another_site_the_console_says_what_is_wrong(visit: Visi
 
 def test_the_first_page_explains_a_restore(visit: Visit, house: House) -> None:
     house.execute(RESTORED)
-    house.member("dotterel-6", "system:operation-log:list", "system:operation-log:detail")
-    visit.sign_in("dotterel-6")
+    house.member("restored-dotterel", "system:operation-log:list", "system:operation-log:detail")
+    visit.sign_in("restored-dotterel")
     shown = card(visit.page, "Restored from a backup")
     says(shown, "New ids and the policy revision start much higher")
     expect(shown.get_by_role("link", name="Show the entry")).to_be_visible()

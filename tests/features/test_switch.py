@@ -106,7 +106,9 @@ def test_what_is_off_is_not_imported_by_a_worker() -> None:
     }
     of_off = {name for name in parts if name.partition(".")[0] in switches() and "." in name}
     # What each is, its tables, its shared lines, and what it has stored are known whether it is off or on.
-    assert [name for name in of_off if not re.search(r"\.(feature|schema|sentences|store\w*|policy)$", name)] == []
+    assert [
+        name for name in of_off if not re.search(r"\.(feature|schema|sentences|store\w*|policy)$", name)
+    ] == []
 
 
 @pytest.mark.parametrize("kind", ["scim", "oidc"])

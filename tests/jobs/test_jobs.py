@@ -55,6 +55,7 @@ BY_SETTING = {
     "password-resets": WITH_MAIL,
     "dormant-accounts": "24 h; never with `auth.dormant_days` 0",
     "mail": WITH_MAIL,
+    "chat": "5 s, or 1 h without destinations",
 }
 
 

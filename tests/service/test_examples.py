@@ -96,6 +96,7 @@ OTHERWISE = {
     "POST /api/policy/revisions/{revision}/sign-off",  # of a revision that was published
     "POST /api/review/{id}/item/{item_id}/decision",  # about somebody else
     "POST /api/review/{id}/decision",
+    "POST /api/key/leaked",  # of a key of the test
     *PROOFS,
     *LINKS,
     *OF_DIRECTORIES,

@@ -44,6 +44,7 @@ LACKING = {
     # The current password is another one.
     **dict.fromkeys(("changeOwnPassword", "updateOwnProfile", "acceptOwnEmail"), 422),
     **dict.fromkeys(("checkForCaddy", "checkForEnvoy", "checkForNginx", "checkForTraefik"), 403),
+    "revokeLeakedKey": 422,  # what is shown is no whole key
     "downloadFile": 404,
     "downloadPublicFile": 404,
     **dict.fromkeys(("createOwnApp", "createOwnPasskey", "createOwnRecoveryCodes"), 409),  # no factor_key

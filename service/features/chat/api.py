@@ -81,7 +81,9 @@ class ChatTest(Endpoint[Chat], at="/api/chat/{name}/test"):
         keeps="response",
         refuses_keys="a repeated request posts another test message",
     )
-    async def on_post(self, context: RequestContext, name: str) -> ChatTestResult:
+    async def on_post(
+        self, context: RequestContext, name: Annotated[str, Meta(examples=["approvers"])]
+    ) -> ChatTestResult:
         """Post a test message to a destination at once, without the outbox."""
         for destination in self.part.settings.chat.destinations:
             if destination.name == name:

@@ -246,8 +246,8 @@ api_key = sa.Table(
     # No foreign key: the id stays when that user is deleted. Ids are never reused.
     sa.Column("created_by", sa.BigInteger, nullable=False),
     moment("create_time"),
-    # Only keys of persons have these: the address of the last use, the networks of all uses, and the time of the
-    # notice that the key expires.
+    # Only keys of persons have these: the address of the last use, the networks of all uses, and the time of
+    # the notice that the key expires.
     sa.Column("last_use_ip", INET),
     sa.Column("networks", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'")),
     sa.Column("remind_time", sa.DateTime(timezone=True)),

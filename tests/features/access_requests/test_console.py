@@ -451,9 +451,9 @@ def test_an_approver_reads_what_the_author_holds_already_and_which_statement_wou
 def test_the_catalogue_says_what_a_role_opens_for_how_long_and_who_approves(
     visit: Visit, house: House
 ) -> None:
-    ruled(house, "dunnock", "system:file:list", stages=[{"code": "system:job:run", "approvals": 1}])
+    ruled(house, "dunnock", "system:file:list", stages=[{"code": "system:scim:groups", "approvals": 1}])
     house.member("pipit")
-    house.member("approver-of-dunnock", "system:job:run", "system:file:list")
+    house.member("approver-of-dunnock", "system:scim:groups", "system:file:list")
     page = visit.page
     visit.sign_in("pipit")
     card = page.locator("section.card", has=page.get_by_role("heading", name="Ask for access", exact=True))
