@@ -45,6 +45,7 @@ LACKING = {
     **dict.fromkeys(("changeOwnPassword", "updateOwnProfile", "acceptOwnEmail"), 422),
     **dict.fromkeys(("checkForCaddy", "checkForEnvoy", "checkForNginx", "checkForTraefik"), 403),
     "revokeLeakedKey": 422,  # what is shown is no whole key
+    "runChatTest": 404,  # no destination is set
     "downloadFile": 404,
     "downloadPublicFile": 404,
     **dict.fromkeys(("createOwnApp", "createOwnPasskey", "createOwnRecoveryCodes"), 409),  # no factor_key
