@@ -126,7 +126,12 @@ def shown(document: dict[str, Any]) -> Iterator[Shown]:
                 operation["operationId"],
                 method.upper(),
                 path.format(**ids) + (f"?{urlencode(query)}" if query else ""),
-                {kind: content.get("example") for kind, content in body.items()},
+                # A workbook is no text, and so has no example.
+                {
+                    kind: content.get("example")
+                    for kind, content in body.items()
+                    if not kind.endswith("spreadsheetml.sheet")
+                },
                 {int(status) for status in operation["responses"]},
                 str(NOBODYS) in ids.values(),
             )
