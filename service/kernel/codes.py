@@ -126,12 +126,13 @@ class BoundedCodes(HeldCodes):
     that asks no policy, such as a list of the caller's permissions, sees no more than the policy allows.
     """
 
-    __slots__ = ("account", "bounds", "ceilings")
+    __slots__ = ("account", "callers", "ceilings")
 
     def __init__(self, account: Iterable[str], ceilings: Iterable[Ceiling]) -> None:
         self.account = HeldCodes(account)
         self.ceilings = tuple(ceilings)
-        self.bounds = tuple(HeldCodes(ceiling.codes) for ceiling in self.ceilings)
+        self.callers = (self.account, *(HeldCodes(ceiling.codes) for ceiling in self.ceilings))
+        """Those whom the policy is asked about: the account, then each ceiling."""
         codes = self.account.codes
         for ceiling in self.ceilings:
             codes = intersection(codes, ceiling.codes)

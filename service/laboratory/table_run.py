@@ -63,8 +63,7 @@ def casbin_decider(enforcer: Any) -> Decide:
 
     def decide(question: Question) -> tuple[bool, Rule | None]:
         if isinstance(question.held, BoundedCodes):
-            callers = (question.held.account, *question.held.bounds)
-            answers = [decide(replace(question, held=caller)) for caller in callers]
+            answers = [decide(replace(question, held=caller)) for caller in question.held.callers]
             return (True, answers[0][1]) if all(allowed for allowed, _ in answers) else (False, None)
         caller = ANONYMOUS if question.held is None else question.held
         allowed, line = enforcer.enforce_ex(question.layer, question.object, caller)

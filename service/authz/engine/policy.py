@@ -400,7 +400,7 @@ class Policy:
         ceilings: tuple[Ceiling, ...] = ()
         if isinstance(held, BoundedCodes):
             ceilings = held.ceilings
-            parts = tuple(self.judge(layer, object_, each) for each in (held.account, *held.bounds))
+            parts = tuple(self.judge(layer, object_, each) for each in held.callers)
             held = held.account
             allowed = all(part.allowed for part in parts)
             line = parts[0].line if allowed else None

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from service.administration.people import People
 from service.authz.engine.policy import Policy
@@ -10,12 +11,13 @@ from service.authz.engine.rules import APPROVE, GRANT
 from service.authz.proof.batch_decider import BatchDecider
 from service.features.access_requests import store_appointees
 from service.features.access_requests.schema import AccessDecision, AccessRequest
-from service.features.access_requests.self_approval import Deciding
+from service.features.access_requests.self_approval import Deciding, TakingPart
 from service.kernel.codes import HeldCodes
-from service.kernel.persons import Persons
 from service.kernel.request_objects import Whose, stage_for, without_grant
 from service.records import role_rights
 from service.records.database.transactions import Connection
+
+_WHOSE: Final[tuple[Whose, ...]] = ("others", "self")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +44,23 @@ async def decisions_allowed(
     with the expiry of the decider's own rights.
     """
     allowed: dict[int, list[Deciding]] = {request.id: [] for request in requests}
+    enforcer = BatchDecider(policy)
     undecided = [
-        request
+        TakingPart(people, request, decided[request.id], now)
         for request in requests
         if _open_decisions(request, decided[request.id])
         and all(each.user_id != decider.user_id for each in decided[request.id])
+        and any(_opens_a_stage(enforcer, request, whose, decider.held) for whose in _WHOSE)
     ]
     if not undecided:
         return allowed
-    enforcer = BatchDecider(policy)
-    parties = {decider.user_id, *(request.user_id for request in undecided)}
-    for request in undecided:
-        parties.update(_approvers(decided[request.id]))
+    parties = {decider.user_id}.union(*(each.parties for each in undecided))
     persons = await people.of(connection, parties, now)
-    ids = [request.id for request in undecided]
+    ids = [each.request.id for each in undecided]
     appointing = await store_appointees.appointing(connection, decider.user_id, ids)
     grantable: dict[int, bool] = {}
-    for request in undecided:
+    for taking_part in undecided:
+        request = taking_part.request
         role_id = request.role_id
         if not enforcer.opens(APPROVE, without_grant(request.role_code), decider.held):
             if role_id not in grantable:
@@ -66,15 +68,18 @@ async def decisions_allowed(
                 grantable[role_id] = all(enforcer.opens(GRANT, code, decider.held) for code in reach)
             if not grantable[role_id]:
                 continue
-        made = decided[request.id]
-        for deciding in _open_decisions(request, made):
-            same = request.id in appointing or _is_same(persons, decider.user_id, request, made, deciding)
-            whose: Whose = "self" if same else "others"
-            numbers = range(1, len(request.stages) + 1)
-            stages = [stage_for(request.role_code, number, whose) for number in numbers]
-            if any(enforcer.opens(APPROVE, stage, decider.held) for stage in stages):
+        for deciding in _open_decisions(request, taking_part.decided):
+            same = request.id in appointing or taking_part.same_person(persons, decider.user_id, deciding)
+            if _opens_a_stage(enforcer, request, "self" if same else "others", decider.held):
                 allowed[request.id].append(deciding)
     return allowed
+
+
+def _opens_a_stage(enforcer: BatchDecider, request: AccessRequest, whose: Whose, held: HeldCodes) -> bool:
+    """Return true if the holder of ``held`` may decide a stage of a request, of ``whose`` person it is."""
+    numbers = range(1, len(request.stages) + 1)
+    stages = (stage_for(request.role_code, number, whose) for number in numbers)
+    return any(enforcer.opens(APPROVE, stage, held) for stage in stages)
 
 
 def _open_decisions(request: AccessRequest, decided: Sequence[AccessDecision]) -> Sequence[Deciding]:
@@ -83,22 +88,3 @@ def _open_decisions(request: AccessRequest, decided: Sequence[AccessDecision]) -
         return ("approve", "deny")
     closed = any(each.decision == "close" for each in decided)
     return ("close",) if request.emergency and request.state == "approved" and not closed else ()
-
-
-def _approvers(decided: Sequence[AccessDecision]) -> list[int]:
-    return [each.user_id for each in decided if each.decision == "approve"]
-
-
-def _is_same(
-    persons: Persons,
-    user_id: int,
-    request: AccessRequest,
-    decided: Sequence[AccessDecision],
-    deciding: Deciding,
-) -> bool:
-    """Return true if a user counts as a person from whom the decision must be independent."""
-    approvers = _approvers(decided)
-    before = [] if deciding == "close" else approvers
-    others = [request.user_id, *(approvers if deciding == "approve" else ())]
-    taking_part = persons.taking_part({request.user_id, user_id, *before})
-    return taking_part.same_as_one_of(user_id, others) is not None

@@ -15,7 +15,7 @@ from service.administration.reasons import require_reason
 from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authz.engine.policy import Decision, Policy
-from service.authz.engine.rules import APPROVE, REQUEST
+from service.authz.engine.rules import ACCOUNT, APPROVE, REQUEST
 from service.authz.invariants.statements import Invariants
 from service.errors import Conflict, PermissionDenied
 from service.features.access_requests import store
@@ -131,7 +131,8 @@ class AccessRequests:
     ) -> dict[int, list[Deciding]]:
         """Return which decisions the caller may make about requests, by id; none without a policy."""
         held = codes_asked(caller)
-        if policy is None or held is None:
+        by_proof = f"approve {caller.proof}"  # as the decision itself asks: API keys decide nothing
+        if policy is None or held is None or not policy.judge(ACCOUNT, by_proof, held).allowed:
             return {request.id: [] for request in requests}
         decider = Decider(caller.user_id, held)
         return await decisions_allowed(

@@ -17,7 +17,7 @@ from service.errors import PermissionDenied
 from service.features.access_requests import store_appointees
 from service.features.access_requests.schema import AccessDecision, AccessRequest, Verdict
 from service.features.access_requests.sentences import sentence
-from service.kernel.persons import Persons
+from service.kernel.persons import Persons, SamePerson
 from service.kernel.request_objects import Whose, stage_for
 from service.records.database.transactions import Connection
 
@@ -47,17 +47,25 @@ class TakingPart:
         """Return the parties that count as one person."""
         return await self.people.of(connection, self.parties, self.at)
 
-    async def not_another(self, connection: Connection, user_id: int, deciding: Deciding) -> str | None:
-        """Return the reason why a deciding user does not count as another person; None if the user does.
+    def same_person(self, persons: Persons, user_id: int, deciding: Deciding) -> SamePerson | None:
+        """Return why a deciding user counts as a person from whom the decision must be independent.
 
-        Every decision requires another person than the author. An approval also requires another person than
-        each earlier approver, because a denial needs only one person.
+        None if the user counts as another person. ``persons`` covers the user and the parties, or more. Every
+        decision requires another person than the author. An approval also requires another person than each
+        earlier approver, because a denial needs only one person.
         """
         author = self.request.user_id
         approved = [] if deciding == "close" else [each for each in self.approvers if each != user_id]
-        persons = await self.people.of(connection, {author, user_id, *approved}, self.at)
         others = [author, *approved] if deciding == "approve" else [author]
-        if (same := persons.same_as_one_of(user_id, others)) is not None:
+        return persons.taking_part({author, user_id, *approved}).same_as_one_of(user_id, others)
+
+    async def not_another(self, connection: Connection, user_id: int, deciding: Deciding) -> str | None:
+        """Return the reason why a deciding user does not count as another person; None if the user does.
+
+        See ``same_person``. Users whom the author gave the permission to approve do not count either.
+        """
+        persons = await self.people.of(connection, {user_id, *self.parties}, self.at)
+        if (same := self.same_person(persons, user_id, deciding)) is not None:
             return await reason_of(connection, same)
         if user_id in await store_appointees.of_request(connection, self.request.id):
             return "the author gave you the permission to approve it"

@@ -18,5 +18,5 @@ def jobs(_settings: Settings) -> tuple[Job, ...]:
 
 
 async def forget_uses(database: Database) -> str:
-    """Delete what users needed in months that are no longer kept. Raises Unavailable."""
+    """Delete the recorded uses of months that are no longer kept. Raises Unavailable."""
     return f"{await forget_in_portions(database, store.forget_old)} months of users deleted"

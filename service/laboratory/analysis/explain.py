@@ -333,9 +333,9 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | Satisfied | 
     parts: tuple[PartExplained, ...] = ()
     if isinstance(held, BoundedCodes):
         names = ("account", *(ceiling.by for ceiling in held.ceilings))
-        callers = (held.account, *held.bounds)
         parts = tuple(
-            _part(by, _layer(policy, layer, name, caller)) for by, caller in zip(names, callers, strict=True)
+            _part(by, _layer(policy, layer, name, caller))
+            for by, caller in zip(names, held.callers, strict=True)
         )
         held = held.account
     return LayerExplained(

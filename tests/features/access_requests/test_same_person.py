@@ -133,6 +133,17 @@ async def test_a_list_offers_decisions_to_those_whom_the_policy_lets_decide(hous
     assert (await decide(able, request)).json["data"]["mayDecide"] == []
 
 
+async def test_an_api_key_is_offered_no_decision(house: Inside) -> None:
+    await ruled(house)
+    request = await asked(await member(house, "heron-1"))
+    robot = {"userName": "robot", "nickName": "Robot", "kind": "service", "roleIds": [1]}
+    key = await house.data(
+        "POST", f"/api/user/{(await house.data('POST', '/api/user', robot))['id']}/keys", {"name": "k"}
+    )
+    answer = await house.ask("GET", f"/api/access-request/{request['id']}", token=key["key"])
+    assert answer.json["data"]["mayDecide"] == []
+
+
 async def test_a_denial_needs_no_other_person_than_the_authors(house: Inside) -> None:
     await ruled(house, stages=TWO)
     heron = await member(house, "heron-1")
