@@ -58,8 +58,8 @@ from service.records.database.transactions import Connection, Database, is_rehea
 from service.records.published import policy_revisions
 
 _AT_ONCE: Final = 50
-_ROLE_NOT_HELD: Final = sentence("role_not_held")
 """Codes decided before other requests get a turn; each takes some 50 µs."""
+_ROLE_NOT_HELD: Final = sentence("role_not_held")
 
 
 class DelegationCheck:

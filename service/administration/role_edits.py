@@ -77,7 +77,8 @@ _CHANGED: Final = "The role was disabled, enabled or deleted"
 _GIVING: Final = "/api/role/{id}/permissions"
 
 LIST_USERS: Final = "GET /api/user/list"
-"""The request that callers may send who see the users of a role, or their number."""
+"""Callers who may send this request see the users of a role and their number."""
+
 NAMED: Final = 5
 """The number of users of a role that a refusal lists."""
 

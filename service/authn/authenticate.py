@@ -64,7 +64,9 @@ class Authenticator:
         """
         if token.startswith(API_KEY_PREFIX):
             key_caller = await self._api_keys.of_key(token, counted=counted)
-            return key_caller.authenticated or _by_key(key_caller)
+            if key_caller.authenticated is None:
+                key_caller.authenticated = _by_key(key_caller)
+            return key_caller.authenticated
         try:
             known = self._verified.lookup(token, permission_map)
         except RefreshRequired:
@@ -136,11 +138,7 @@ def _by_key(key_caller: KeyCaller, expires: float | None = None) -> Authenticate
     answer, good_until = key_caller.answer, key_caller.good_until
     if expires is not None:
         good_until = expires if good_until is None else min(expires, good_until)
-        return Authenticated(key_caller.caller, answer.revision, good_until, answer.all_rights)
-    made = key_caller.authenticated = Authenticated(
-        key_caller.caller, answer.revision, good_until, answer.all_rights
-    )
-    return made
+    return Authenticated(key_caller.caller, answer.revision, good_until, answer.all_rights)
 
 
 def _session_of(

@@ -32,7 +32,7 @@ class KeyCaller:
     expires: float | None
     changes_at: datetime | None = None
     authenticated: Authenticated | None = None
-    """The same for ``Authenticator``, which makes it once."""
+    """The result that ``Authenticator`` made of this caller; None before the first request."""
 
     @property
     def good_until(self) -> float | None:

@@ -140,12 +140,6 @@ class BoundedCodes(HeldCodes):
         self.asked_as = (self.account.codes, self.ceilings)
         self._hash = hash(self.asked_as)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundedCodes) and self.asked_as == other.asked_as
-
-    def __hash__(self) -> int:
-        return self._hash
-
     def __repr__(self) -> str:
         return f"BoundedCodes({self.account}, {self.ceilings})"
 

@@ -100,28 +100,26 @@ _TEXT: Final = (
     "{form, select, none {} example { such as {example}} other { of the required form}}"
 )
 _TYPES: Final = {
-    "wrong_type": "must be {expected}",
-    **{
-        code: template + _NULL
-        for code, template in {
-            "must_be_text": _TEXT,
-            "text_too_short": _TEXT,
-            "text_too_long": _TEXT,
-            "text_of_other_form": _TEXT,
-            "must_be_list": _sized("a list", "item"),
-            "list_too_short": _sized("a list", "item"),
-            "list_too_long": _sized("a list", "item"),
-            "must_be_object": _sized("an object", "member"),
-            "must_be_integer": _ranged("a whole number"),
-            "integer_out_of_range": _ranged("a whole number"),
-            "must_be_number": _ranged("a number"),
-            "must_be_boolean": "must be true or false",
-            "must_be_time": "must be a time such as 2026-11-21T02:33:53Z",
-            "must_be_one_of": "must be one of: {choices}",
-            "must_be": "must be {choice}",
-            "must_be_of_other_form": "must be of another form",
-        }.items()
-    },
+    code: template + _NULL
+    for code, template in {
+        "wrong_type": "must be {expected}",
+        "must_be_text": _TEXT,
+        "text_too_short": _TEXT,
+        "text_too_long": _TEXT,
+        "text_of_other_form": _TEXT,
+        "must_be_list": _sized("a list", "item"),
+        "list_too_short": _sized("a list", "item"),
+        "list_too_long": _sized("a list", "item"),
+        "must_be_object": _sized("an object", "member"),
+        "must_be_integer": _ranged("a whole number"),
+        "integer_out_of_range": _ranged("a whole number"),
+        "must_be_number": _ranged("a number"),
+        "must_be_boolean": "must be true or false",
+        "must_be_time": "must be a time such as 2026-11-21T02:33:53Z",
+        "must_be_one_of": "must be one of: {choices}",
+        "must_be": "must be {choice}",
+        "must_be_of_other_form": "must be of another form",
+    }.items()
 }
 """The sentences of values against their types; several say the same, for clients that tell them apart."""
 

@@ -37,13 +37,14 @@ def expected(kind: Any, value: Any = "") -> Sentence:
 
 def _joined(alternatives: Sequence[Sentence], *, null: bool) -> Sentence:
     """Return the sentence of any one of ``alternatives``, or of null."""
+    if not alternatives:
+        return sentence("must_be", choice="null", or_null="no") if null else sentence("not_allowed")
     if len(alternatives) == 1:
-        (alternative,) = alternatives
-        return with_null(alternative) if null else alternative
-    if not alternatives and not null:
-        return sentence("not_allowed")
-    nouns = [alternative.removeprefix("must be ") for alternative in alternatives] + ["null"] * null
-    return sentence("wrong_type", expected=" or ".join(nouns), or_null="no")
+        (stated,) = alternatives
+    else:
+        nouns = [alternative.removeprefix("must be ") for alternative in alternatives]
+        stated = sentence("wrong_type", expected=" or ".join(nouns), or_null="no")
+    return with_null(stated) if null else stated
 
 
 def with_null(stated: Sentence, *, null: bool = True) -> Sentence:

@@ -1,13 +1,11 @@
 """Time zones by their names in the IANA database, such as ``Asia/Shanghai``."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, tzinfo
+from typing import Final
 
 from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence
-
-if TYPE_CHECKING:
-    from datetime import tzinfo
 
 MAX_ZONE: Final = 64
 """The longest name of a zone, in characters; the longest of the database has 38."""
@@ -24,14 +22,12 @@ def zone_fault(name: str) -> Sentence | None:
     return None if _zone(name) else sentence("not_a_time_zone")
 
 
-def zone_of(name: str | None) -> "tzinfo":
+def zone_of(name: str | None) -> tzinfo:
     """Return the zone ``name``; UTC for None, and for a name that this node's database does not have."""
-    from datetime import UTC  # noqa: PLC0415
-
     return (_zone(name) if name else None) or UTC
 
 
-def _zone(name: str) -> "tzinfo | None":
+def _zone(name: str) -> tzinfo | None:
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - few commands need it
 
     if len(name) > MAX_ZONE or not _NAME.fullmatch(name) or name.partition("/")[0] in _NO_ZONES:

@@ -33,7 +33,7 @@ let [held, drawn] = ["", ""];
 /** @type {Promise<void> | null} */ let refreshing = null;
 /** The zone in which all times are shown. */
 const zoned = h("span");
-/** True until the frame is drawn for a caller of whom the start of the page has asked already. */
+/** True until the first refresh, as the start of the page has identified the caller. */
 let identified = false;
 /** The title of the view that is shown, and how much waits for the caller, by what stands beside its entry. */
 let titled = PRODUCT;

@@ -14,10 +14,11 @@ const { tokenName = "Authorization", tokenPrefix = "Bearer ", passkeys } = docum
 class ConsoleSession extends Session {
   /** @param {boolean} [everywhere] */
   async signOut(everywhere) {
-    const { forgetFilters } = await import("../parts/remembered.js");
+    // Loaded first, as the page ends with the session; without it, the session still ends.
+    const remembered = await import("../parts/remembered.js").catch(() => null);
     const { me } = this;
     await super.signOut(everywhere);
-    if (me) forgetFilters(me.id);
+    if (me) remembered?.forgetFilters(me.id);
   }
 }
 

@@ -14,8 +14,8 @@ export function csv(rows) {
 }
 
 /**
- * Return the cells of a CSV by lines; null for a text that is none. The separator is the one of the first line, outside
- * of its quotes, of which there are most.
+ * Return the cells of a CSV by lines; null for a text that is none. The separator is the most frequent one of the
+ * first line, quoted cells left out.
  * @param {string} text
  */
 export function cellsOf(text) {

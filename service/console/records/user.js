@@ -6,6 +6,7 @@ import { picker } from "../parts/picker.js";
 import { time } from "../parts/time.js";
 import { roleName } from "../parts/seed.js";
 import { lastLogin, stateOf } from "../parts/users.js";
+import { enumerated } from "../strings/common.js";
 import { FORM } from "../strings/form.js";
 import { ORIGINS } from "../strings/providers.js";
 import { USERS as T } from "../strings/users.js";
@@ -103,10 +104,7 @@ export const USER = {
       rights: true,
       make: (ids, { known }) => ({ control: choice(known, ids) }),
       worded: (ids, roles) =>
-        roles
-          .filter((/** @type {Role} */ { id }) => ids.includes(id))
-          .map(roleName)
-          .join(", ") || FORM.empty,
+        enumerated(roles.filter((/** @type {Role} */ { id }) => ids.includes(id)).map(roleName)) || FORM.empty,
     },
     enabled: { label: T.mayLogIn, type: "check", once: true, initial: true },
   },

@@ -1,7 +1,7 @@
 // @ts-check
 /** The caller's own account: the profile, the password and the second factors. */
 import { badge, badges, button, card, definition, h } from "../core/dom.js";
-import { useZone } from "../core/locale.js";
+import { refresh } from "../core/frame.js";
 import { session } from "../core/session.js";
 import { LANGUAGES, useLanguage } from "../core/texts.js";
 import { block } from "../parts/block.js";
@@ -105,8 +105,7 @@ export async function show(page) {
     }),
     saved: async () => {
       tell(T.saved);
-      await session.identify();
-      useZone(session.me?.timeZone);
+      await refresh(); // who the caller is, and the zone and its name in the frame
       if (await useLanguage(session.me?.language)) {
         if (document.documentElement.dataset.session !== "tab") return location.reload();
         tell(T.languageLater);

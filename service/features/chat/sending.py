@@ -15,6 +15,7 @@ from service.features.chat.posting import PostFault, post
 from service.features.chat.store import ChatMessage
 from service.jobs.runner import Job
 from service.kernel.clock import now
+from service.kernel.languages import spelling_of
 from service.records.database.transactions import Connection, Database
 from service.settings import ChatDestination, Settings
 
@@ -58,7 +59,7 @@ def new_message_id() -> str:
 
 async def send_test(settings: Settings, destination: ChatDestination) -> None:
     """Post a test message at once; raises ``PostFault``."""
-    message = message_of("test", {}, settings.server.public_url, settings.mail.language, None)
+    message = message_of("test", {}, settings.server.public_url, spelling_of(settings.mail.language), None)
     await post(destination, new_message_id(), body_of(destination.format, "test", message, now()))
 
 
@@ -105,15 +106,17 @@ class Sending:
                 claimed.kind,
                 claimed.facts,
                 self._settings.server.public_url,
-                self._settings.mail.language,
+                spelling_of(self._settings.mail.language),
                 claimed.request,
             )
-            body = body_of(destination.format, claimed.kind, message, claimed.create_time)
-            await post(destination, claimed.message_id, body)
-        except PostFault as refused:
-            fault = refused
         except KeyError:
             fault = PostFault("this version has no text for it", final=True)
+        else:
+            body = body_of(destination.format, claimed.kind, message, claimed.create_time)
+            try:
+                await post(destination, claimed.message_id, body)
+            except PostFault as refused:
+                fault = refused
         async with database.transaction() as connection:
             if fault is None or fault.final:
                 await store.end(connection, claimed, None if fault is None else fault.fault)

@@ -84,7 +84,9 @@ class Console:
                 contents |= self._texts
                 manifest = "".join(f"{path}\0{content.digest}\n" for path, content in contents.items())
                 release = hashlib.sha256(manifest.encode()).hexdigest()[:16]
-                self._page = Content.of(self._referring(contents[_INDEX].data, release), HTML)
+                self._page = Content.of(
+                    await asyncio.to_thread(self._referring, contents[_INDEX].data, release), HTML
+                )
                 self._release = release
         return self._release
 

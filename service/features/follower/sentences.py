@@ -13,6 +13,5 @@ sentence: Final = feature_sentences(
         "follower_not_allowed": "The account of the follower is not allowed to ask as a proxy",
         "host_refused": "This follower does not accept this Host: see its setting hosts",
         "demand_not_available": "The demanded revision or rights are not available here yet",
-        "follower_question_incomplete": "A question must have a subject, an action and a resource",
     }
 )

@@ -35,6 +35,7 @@ from service.features.decisions.messages import (
     question_in,
 )
 from service.features.decisions.questions import INCOMPLETE, Asked, Subject
+from service.features.decisions.sentences import sentence as question_sentence
 from service.features.follower.families import OF_FOLLOWERS
 from service.features.follower.following import Follower
 from service.features.follower.headers import SentHeaders, at_least
@@ -220,7 +221,7 @@ class PdpApp:
     def _several(self, body: Evaluations, request_id: str) -> bytes:
         if not body.evaluations:
             if body.subject is UNSET or body.action is UNSET or body.resource is UNSET:
-                raise errors.BadRequest(sentence("follower_question_incomplete"))
+                raise errors.BadRequest(question_sentence("question_incomplete"))
             known = self._answer_to(Evaluation(body.subject, body.action, body.resource).asked)
             self._note([known], request_id)
             return known.encoded

@@ -17,6 +17,7 @@ from service.features.personal_keys.uses import network_of
 from service.features.service_accounts import store as stored_keys
 from service.features.service_accounts.form import HINT, ApiKey, new_secret, parsed
 from service.features.service_accounts.keys import MOST, MadeKey, fields_of_key, key_target
+from service.features.service_accounts.sentences import sentence as key_sentence
 from service.features.service_accounts.store import StoredKey
 from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import Caller, oneself
@@ -66,7 +67,7 @@ class PersonalKeys:
                 await check.require_act(connection, target, "create-personal-key-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
             if len(await stored_keys.of_user(connection, caller.user_id)) >= MOST:
-                raise Conflict(sentence("too_many_own_keys", most=MOST), rule="limit")
+                raise Conflict(key_sentence("too_many_keys", most=MOST), rule="limit")
             stored = await store.add(
                 connection,
                 caller.user_id,

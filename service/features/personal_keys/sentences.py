@@ -7,7 +7,6 @@ from service.kernel.core_sentences import feature_sentences
 sentence: Final = feature_sentences(
     {
         "services_make_no_keys": "A service account makes no keys of its own",
-        "too_many_own_keys": "The account has {most} API keys: delete some of them first",
         "no_own_key": "You have no such API key",
         "scopes_needed": "must name at least one permission code",
         "key_lasts_too_long": "must be at most {most} seconds",

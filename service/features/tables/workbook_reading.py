@@ -107,16 +107,16 @@ class _Book:
         shared = _SharedTexts()
         for part in self._related(book, "sharedStrings").values():
             self._parse(part, shared.begin, shared.end, shared.text)
-        filled: dict[str, list[list[Cell]]] = {}
-        for name, relation in sheets.visible:
+        filled: list[list[list[Cell]]] = []
+        for relation in sheets.visible:
             if relation in places:
                 sheet = _Sheet(styles.is_date, shared.texts)
                 self._parse(places[relation], sheet.begin, sheet.end, sheet.text)
                 if sheet.has_cells:
-                    filled[name] = sheet.lines
+                    filled.append(sheet.lines)
         if len(filled) > 1:
             raise BadRequest(sentence("workbook_several_sheets", count=len(filled)))
-        return next(iter(filled.values()), [])
+        return filled[0] if filled else []
 
     def _related(self, part: str, kind: str) -> dict[str, str]:
         """Return the parts of ``kind`` that ``part`` refers to, by the ids of the relations.
@@ -190,14 +190,14 @@ def _refuse_doctype(*_: Any) -> None:
 
 
 class _Sheets:
-    """The names of the visible sheets, and the ids of their relations."""
+    """The ids of the relations of the visible sheets."""
 
     def __init__(self) -> None:
-        self.visible: list[tuple[str, str]] = []
+        self.visible: list[str] = []
 
     def begin(self, element: str, attributes: Attributes) -> None:
         if element == "sheet" and attributes.get("state", "visible") == "visible":
-            self.visible.append((attributes.get("name", ""), attributes.get("id", "")))
+            self.visible.append(attributes.get("id", ""))
 
 
 class _Styles:

@@ -77,7 +77,7 @@ class CookieToken(HeaderToken):
     def __init__(self, name: str, prefix: str, cookies: Cookies) -> None:
         """``name`` and ``prefix`` are those of the header; ``cookies`` are read first."""
         super().__init__(name, prefix)
-        self.header = b""  # of no request: a cookie may have a token too, which ``of`` looks for
+        self.header = b""  # no header has this name: ``of`` always reads the cookies
         self._cookies = cookies
 
     def of(self, request: Request) -> str:

@@ -173,7 +173,7 @@ class AuthorizationGuard:
         context.satisfied = satisfied
         if not demanded.allowed:
             raise errors.too_weak(demanded)
-        if operation.metadata.session_act and caller is not None and caller.key_id is not None:
+        if operation.metadata.session_act and caller is not None and caller.proof == "by-personal-key":
             _require_session_act(context, caller, policy, operation.metadata.session_act)
 
     async def _identified(
@@ -217,9 +217,7 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
 
 
 def _require_session_act(context: RequestContext, caller: Caller, policy: Policy, act: str) -> None:
-    """Check that the caller, who comes with an API key, may do ``act``; PermissionDenied else."""
-    if caller.proof != "by-personal-key":
-        return
+    """Check that a caller with an API key of a person may do ``act``; PermissionDenied else."""
     name = f"{act} {caller.proof}"
     decision = policy.decide(ACCOUNT, name, caller)
     if not decision.allowed:

@@ -1,6 +1,7 @@
 """Workbooks that are read: what their cells mean, and what a stranger may put into such a file."""
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -74,7 +75,11 @@ def test_a_strict_workbook_with_prefixes_and_empty_lines_is_read() -> None:
 
 def test_a_hidden_sheet_is_not_read_and_two_visible_ones_are_refused() -> None:
     parts = parts_of(rows_of(("a",))) | {"xl/worksheets/sheet2.xml": sheet(rows_of(("b",)))}
-    assert refusal(packed(parts)) == "2 sheets of the workbook have cells: keep the one to import"
+    several = "2 sheets of the workbook have cells: keep the one to import"
+    assert refusal(packed(parts)) == several
+    nameless = re.sub(r'(<sheet [^>]*?)name="[^"]*"', r'\1name=""', parts["xl/workbook.xml"])
+    assert nameless != parts["xl/workbook.xml"]
+    assert refusal(packed(parts | {"xl/workbook.xml": nameless})) == several
     parts["xl/workbook.xml"] = parts["xl/workbook.xml"].replace('sheetId="2"', 'sheetId="2" state="hidden"')
     assert lines_of(packed(parts)) == [["a"]]
 

@@ -70,14 +70,15 @@ function overview(page, request) {
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-function who(page, { userId, userName, roleId, roleCode, roleName, decisionId }) {
+function who(page, request) {
+  const { userId, userName, roleId, roleCode, decisionId } = request;
   const explains = page.may("POST /api/policy/explain") && page.may("GET /api/operation-log/{id}");
   const refusal = decisionId && h("code", null, decisionId);
   return definition([
     [
       T.role,
       [
-        page.may("GET /api/role/{id}") ? link(`/roles/${roleId}`, roleName ?? roleCode) : roleName,
+        page.may("GET /api/role/{id}") ? link(`/roles/${roleId}`, nameOf(request)) : nameOf(request),
         " ",
         h("code", null, roleCode),
       ],

@@ -5,6 +5,7 @@ import { shownNumber } from "../../core/locale.js";
 import { tell } from "../../parts/dialog.js";
 import { attempt } from "../../parts/preview.js";
 import { table } from "../../parts/rows.js";
+import { enumerated } from "../../strings/common.js";
 import { CHAT as T } from "./strings.js";
 
 /** Return the destinations; nothing where there are none. @param {Page} page */
@@ -25,7 +26,7 @@ export async function part(page) {
       [T.name, T.kindsTitle, T.waiting, T.sent, T.givenUp, T.fault, ...(mayTest ? [""] : [])],
       data.items.map(({ name, kinds, waiting, sent, givenUp, fault }) => [
         h("code", null, name),
-        kinds.map((kind) => T.kinds[kind]).join(", "),
+        enumerated(kinds.map((kind) => T.kinds[kind])),
         ...[waiting, sent, givenUp].map((count) => shownNumber(count)),
         fault,
         ...(mayTest
