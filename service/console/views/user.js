@@ -42,7 +42,7 @@ export async function show(page) {
   const managed = directory === null ? {} : { disabled: true, title: ORIGINS.managed(directory) };
   await record(page, {
     base,
-    crumbs: [["/users", T.title]],
+    crumbs: [user.kind === "service" ? ["/service-accounts", T.services] : ["/users", T.title]],
     title: user.userName,
     state: stateOf(user),
     primary: page.may("PATCH /api/user/{id}") && linkButton(`${base}/edit`, ACTION.edit, { icon: "edit" }),

@@ -25,7 +25,7 @@ def test_a_template_is_a_table_that_can_be_imported(
     download.value.save_as(file)
     page.get_by_label("A file: CSV").set_input_files(file)
     expect(page.get_by_text("1 to create")).to_be_visible()
-    expect(page.get_by_role("row", name=name)).to_contain_text("Created")
+    expect(page.get_by_role("row", name=name)).to_contain_text("To create")
     visit.axe()
 
 
