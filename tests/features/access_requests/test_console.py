@@ -1,7 +1,7 @@
 """Requests for roles: asked for after a refusal, decided by others, and how roles are asked for."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -415,42 +415,54 @@ def test_a_role_with_a_later_beginning_waits_when_all_have_approved_and_is_given
     expect(page.get_by_role("list", name="What happened")).to_contain_text("sanderling got the role")
 
 
-@pytest.mark.usefixtures("_closed")
+@pytest.fixture
+def alone(stores: EmbeddedStores, published_template: str, _closed: None) -> Iterator[Callable[..., Visit]]:
+    """Open a browser at a service with the given settings, in which no other test has made a user."""
+    visits: list[Visit] = []
+
+    def visit_of(**settings: str) -> Visit:
+        house = House(stores, published_template, **settings)
+        visits.append(Visit(house, new_context(house)))
+        return visits[-1]
+
+    yield visit_of
+    troubles = [each.troubles for each in visits]
+    for each in visits:
+        each.house.end()
+    assert not any(troubles), troubles
+
+
 @pytest.mark.extended
 def test_an_approver_reads_what_the_author_holds_already_and_which_statement_would_break(
-    stores: EmbeddedStores, published_template: str, tmp_path: Path
+    alone: Callable[..., Visit], tmp_path: Path
 ) -> None:
     stated = tmp_path / "stated.yaml"
     stated.write_text(STATEMENTS, "utf-8")
-    own = House(stores, published_template, PORTCULLIS_POLICY__INVARIANTS=str(stated))
-    try:
-        ruled(own, "dunnock", "system:menu:create", "system:file:list", stages=STAGES[:1])
-        own.member("accentor", "system:menu:delete", "system:file:list")
-        own.member("nuthatch", FIRST)
-        made = asked(own, "accentor", "dunnock")
-        visit = Visit(own, new_context(own))
-        visit.sign_in("nuthatch", f"/access-requests/{made['id']}")
-        change = visit.page.locator(
-            "section.card", has=visit.page.get_by_role("heading", name="Effect on access")
-        )
-        expect(change).to_contain_text("Permissions of the role that accentor already has:system:file:list")
-        expect(change.get_by_role("listitem").filter(has_text="apart-in-menus")).to_contain_text("accentor")
-        visit.axe()
-        button(visit.page, "Approve").click()
-        visit.page.get_by_label("Reason").fill("As agreed")
-        button(visit.page.get_by_role("dialog"), "Preview").click()
-        foreseen = visit.page.get_by_role("dialog").last
-        expect(foreseen).to_contain_text(
-            "It would be refused because it violates the invariant apart-in-menus"
-        )
-        assert visit.troubles == []
-    finally:
-        own.end()
+    visit = alone(PORTCULLIS_POLICY__INVARIANTS=str(stated))
+    house = visit.house
+    ruled(house, "dunnock", "system:menu:create", "system:file:list", stages=STAGES[:1])
+    house.member("accentor", "system:menu:delete", "system:file:list")
+    house.member("nuthatch", FIRST)
+    made = asked(house, "accentor", "dunnock")
+    visit.sign_in("nuthatch", f"/access-requests/{made['id']}")
+    change = visit.page.locator(
+        "section.card", has=visit.page.get_by_role("heading", name="Effect on access")
+    )
+    expect(change).to_contain_text("Permissions of the role that accentor already has:system:file:list")
+    expect(change.get_by_role("listitem").filter(has_text="apart-in-menus")).to_contain_text("accentor")
+    visit.axe()
+    button(visit.page, "Approve").click()
+    visit.page.get_by_label("Reason").fill("As agreed")
+    button(visit.page.get_by_role("dialog"), "Preview").click()
+    foreseen = visit.page.get_by_role("dialog").last
+    expect(foreseen).to_contain_text("It would be refused because it violates the invariant apart-in-menus")
 
 
 def test_the_catalogue_says_what_a_role_opens_for_how_long_and_who_approves(
-    visit: Visit, house: House
+    alone: Callable[..., Visit],
 ) -> None:
+    visit = alone()
+    house = visit.house
     ruled(house, "dunnock", "system:file:list", stages=[{"code": "system:scim:groups", "approvals": 1}])
     house.member("pipit")
     house.member("approver-of-dunnock", "system:scim:groups", "system:file:list")
