@@ -104,7 +104,8 @@ export const USER = {
       rights: true,
       make: (ids, { known }) => ({ control: choice(known, ids) }),
       worded: (ids, roles) =>
-        enumerated(roles.filter((/** @type {Role} */ { id }) => ids.includes(id)).map(roleName)) || FORM.empty,
+        enumerated(roles.filter((/** @type {Role} */ { id }) => ids.includes(id)).map(roleName)) ||
+        FORM.empty,
     },
     enabled: { label: T.mayLogIn, type: "check", once: true, initial: true },
   },
