@@ -35,7 +35,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -86,11 +87,19 @@ MANIFESTS = {
     "components/destinations": "network",
 }
 CHECKS = (
+    (
+        "python",
+        "-m",
+        "service",
+        "policy",
+        "test",
+        "--coverage",
+        "--mutate",
+    ),  # takes longest, so it starts first
+    ("mypy",),
     ("ruff", "check"),
     ("ruff", "format", "--check"),
-    ("mypy",),
     ("lint-imports", "--no-logo"),
-    ("python", "-m", "service", "policy", "test", "--coverage", "--mutate"),
     ("python", "-m", "service", "policy", "lint", "--files"),
     ("python", "-m", "tests.contract"),
     ("python", "-m", "tests.console.declarations", "--check"),
@@ -208,17 +217,18 @@ def become(extent: str, *arguments: str) -> None:
 def check() -> int:
     """Run every check, even after one has failed; returns 1 if any failed, else 0."""
     prepare(FULL)
-    failed = failures(CHECKS, PYTHON.parent)
+    checks = [(PYTHON.parent, each) for each in CHECKS]
     program = promtool()
     if program is None:
         print("dev.py: the alert rules are not checked: promtool is missing", file=sys.stderr)
     else:
-        failed += failures(RULE_CHECKS, program.parent)
+        checks += [(program.parent, each) for each in RULE_CHECKS]
     modules = node_packages(CONSOLE_TOOLS)
     if modules is None:
         print("dev.py: the scripts of the console are not checked: Node or npm is missing", file=sys.stderr)
     else:
-        failed += failures(CONSOLE_CHECKS, modules / ".bin")
+        checks += [(modules / ".bin", each) for each in CONSOLE_CHECKS]
+    failed = failures(checks)
     for path in long_files():
         print(f"dev.py: {path} has more than {LONG} lines: is it still one job?", file=sys.stderr)
     for line in failed:
@@ -226,17 +236,32 @@ def check() -> int:
     return 1 if failed else 0
 
 
-def failures(checks: Iterable[tuple[str, ...]], folder: Path) -> list[str]:
-    """Run programs of ``folder``, each with its arguments; returns those that failed."""
+def failures(checks: Sequence[tuple[Path, tuple[str, ...]]]) -> list[str]:
+    """Run programs, as many at once as there are processors; returns the command lines that failed.
+
+    Each check is a folder, and a program in it with its arguments. Their output is printed in the same order.
+    """
+
+    def ran(check: tuple[Path, tuple[str, ...]]) -> tuple[int, str]:
+        folder, (name, *arguments) = check
+        done = subprocess.run(
+            [str(folder / name), *arguments],
+            cwd=ROOT,
+            check=False,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return done.returncode, done.stdout
+
     failed = []
-    for name, *arguments in checks:
-        line = " ".join([name, *arguments])
-        print(f"$ {line}", flush=True)
-        program = [str(folder / name), *arguments]
-        if subprocess.run(
-            program, cwd=ROOT, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}
-        ).returncode:
-            failed.append(line)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (_, command), (status, output) in zip(checks, pool.map(ran, checks), strict=True):
+            line = " ".join(command)
+            print(f"$ {line}\n{output}", end="", flush=True)
+            if status:
+                failed.append(line)
     return failed
 
 
