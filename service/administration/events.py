@@ -155,5 +155,28 @@ TRIGGERS: Final = (
         "The time of the edit is stored; reviews use it to detect edited items",
         locks="Nothing",
     ),
+    *(
+        Trigger(name, table, when, "An event is recorded while the feature `events` is on", locks="Nothing")
+        for name, table, when in (
+            ("note_event_disabled", "user", "After a user is disabled"),
+            ("note_event_enabled", "user", "After a user is enabled"),
+            ("note_event_deleted", "user", "After a user is deleted"),
+            ("note_event_banned", "user_ban", "After a user is banned"),
+            ("note_event_unbanned", "user_ban", "After the ban of a user is deleted"),
+            ("note_event_given", "user_role", "After roles are assigned"),
+            ("note_event_changed", "user_role", "After the period of assignments changes"),
+            ("note_event_ended", "ended_assignment", "After assignments end"),
+            ("note_event_gained", "role_code_life", "After roles gain permissions"),
+            ("note_event_changed", "role_code_life", "After roles lose permissions, or regain them"),
+            ("note_event_created", "api_key", "After an API key is created"),
+            ("note_event_revoked", "api_key", "After an API key is deleted"),
+            ("note_event", "access_request", "After a role is requested"),
+            ("note_event_at_once", "access_request", "After an emergency role is given"),
+            ("note_event_decided", "access_request", "After a request for a role ends"),
+            ("note_event", "review", "After a review is opened"),
+            ("note_event", "review_item", "After an item of a review is decided"),
+            ("note_event", "policy_revision", "After a policy revision is published"),
+        )
+    ),
 )
 """All triggers of capabilities on tables of the core, by table."""

@@ -42,4 +42,5 @@ NAMES = (
     "access_requests",
     "reviews",
     "audit_proof",
+    "events",
 )

@@ -28,7 +28,7 @@ from service.operator.known_routes import routes_of_code
 from service.operator.stores import past_pooler
 from service.records.database.transactions import Database
 from service.records.installation import migrate, restore_epochs
-from service.records.installation.feature_rows import rows_in_need
+from service.records.installation.feature_rows import rows_in_need, switch_features
 from service.records.installation.seed_catalogue import ADMINISTRATOR
 from service.records.published import policy_revisions
 from service.server.hardening import end_with_parent
@@ -161,6 +161,7 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
                 raise UnpreparedError(_NO_RESTORE_EPOCH)
             if needed := await rows_in_need(connection, settings.features.off):
                 raise UnpreparedError("; ".join(needed))
+            await switch_features(connection, settings.features.off)
             latest, seals = await policy_revisions.latest(connection), seals_of(settings.oplog)
             if latest is None and not shipped.leaves_unregistered:
                 difference = await differences(connection, routes_of_code(_of_all_features(settings)))

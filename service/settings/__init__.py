@@ -31,6 +31,7 @@ from service.settings.sections.auth import Auth
 from service.settings.sections.chat import Chat
 from service.settings.sections.console import Console
 from service.settings.sections.database import Database
+from service.settings.sections.events import Events
 from service.settings.sections.export import Export
 from service.settings.sections.features import Features
 from service.settings.sections.log import Log

@@ -10,6 +10,7 @@ from service.settings.sections.auth import Auth
 from service.settings.sections.chat import Chat
 from service.settings.sections.console import Console
 from service.settings.sections.database import Database
+from service.settings.sections.events import Events
 from service.settings.sections.export import Export
 from service.settings.sections.features import Features
 from service.settings.sections.log import Log
@@ -46,6 +47,7 @@ class Settings:
     export: Export = field(default_factory=Export)
     mail: Mail = field(default_factory=Mail)
     chat: Chat = field(default_factory=Chat)
+    events: Events = field(default_factory=Events)
     features: Features = field(default_factory=Features)
     console: Console = field(default_factory=Console)
     tracing: Tracing = field(default_factory=Tracing)

@@ -1,10 +1,10 @@
-"""Stored rows that need a feature which is off."""
+"""Stored rows that need a feature which is off, and those that switch a feature on or off."""
 
 from collections.abc import Collection
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.kernel.feature import off_by
+from service.kernel.feature import off_by, provided
 
 
 async def rows_in_need(connection: AsyncConnection, off: Collection[str]) -> list[str]:
@@ -20,3 +20,10 @@ async def rows_in_need(connection: AsyncConnection, off: Collection[str]) -> lis
         if count:
             faults.append(f"features.off names {feature.name}, but {what} ({count} in the database)")
     return faults
+
+
+async def switch_features(connection: AsyncConnection, off: Collection[str]) -> None:
+    """Let features store that they are on, or delete what they stored; the port ``switched``."""
+    gone = {feature.name for feature in off_by(off)}
+    for name, switch in provided("switched").items():
+        await switch(connection, on=name not in gone)

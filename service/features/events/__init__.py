@@ -1,0 +1,1 @@
+"""Events about rights, recorded with their cause and delivered to webhooks."""

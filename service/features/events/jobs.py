@@ -1,0 +1,55 @@
+"""The jobs of events: their order, assignments that begin, and the deletion of old events."""
+
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from service.features.events import store
+from service.jobs.housekeeping import forget_in_portions
+from service.jobs.runner import Job
+from service.records.database.transactions import Connection, Database
+from service.settings import Settings
+
+LOOK_EVERY: Final = 5.0
+"""Seconds between two looks for recorded events."""
+
+
+async def put_in_order(database: Database) -> str:
+    """Record assignments that have begun, and give all recorded events their places. Raises Unavailable."""
+    ordered = begun = 0
+    while True:
+        async with database.transaction() as connection:
+            begun += (now_begun := await store.begin_due(connection))
+        async with database.transaction() as connection:
+            ordered += (moved := await store.order(connection))
+        if max(now_begun, moved) < store.AT_ONCE:
+            return f"{ordered} events in order, {begun} assignments begun"
+
+
+async def forget(database: Database, days: int) -> str:
+    """Delete events after ``days``. Raises Unavailable."""
+
+    async def forget_some(connection: Connection, most: int) -> int:
+        return await store.forget_old(connection, timedelta(days=days), most)
+
+    return f"{await forget_in_portions(database, forget_some)} events deleted"
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """Return the jobs."""
+    return (
+        Job(
+            "events",
+            "Order recorded events about rights, and record assignments that begin",
+            put_in_order,
+            LOOK_EVERY,
+            retry=10.0,
+            pending=store.pending,
+        ),
+        Job(
+            "old-events",
+            "Delete events about rights after `events.days`",
+            partial(forget, days=settings.events.days),
+            3_600.0,
+        ),
+    )
