@@ -1,6 +1,7 @@
 """The console in Chinese, in a pseudo-language from right to left, and in English in browsers of others."""
 
 import re
+from calendar import day_abbr, day_name, month_abbr, month_name
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -29,6 +30,7 @@ UNITS: Final = {
     *("and", "or", "day", "days", "hour", "hours", "min", "minute", "minutes", "second", "seconds", "ago"),
     *("in", "now", "week", "kb", "mb", "gb", "byte", "bytes", "sec", "yesterday", "tomorrow", "last", "next"),
 }
+MONTHS_AND_DAYS: Final = {name.lower() for name in (*month_name, *month_abbr, *day_name, *day_abbr)}
 """What formats of the browser write in English, which has no pseudo-language."""
 ADDRESSED: Final = {
     *("http", "https", "utc", "gmt", "europe", "berlin", "asia", "shanghai", "chromium", "chrome", "linux"),
@@ -208,7 +210,7 @@ def test_no_text_is_written_in_a_script_and_no_layout_breaks_longer_and_from_rig
     house: House,
 ) -> None:
     ids = store_long(house)
-    known, pressed = UNITS | chinese_words(), set[tuple[str, str]]()
+    known, pressed = UNITS | MONTHS_AND_DAYS | chinese_words(), set[tuple[str, str]]()
     broken: list[str] = []
     with spoken_backwards(house) as visit:
         heard = Heard(visit)

@@ -95,6 +95,7 @@ function foreign() {
 function astray() {
   const place = (one) => one.closest("dialog[open], .acts > ul, .menu > ul, #messages, #side, .top, main");
   const top = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
+  const mirrored = document.documentElement.dir === "rtl"; // there the next one is to the left
   const box = (one, within) => {
     const own = one.getClientRects()[0];
     const hidden = own.width * own.height < 5;
@@ -105,7 +106,6 @@ function astray() {
       [left, right] = [left, right].map((x) => Math.min(Math.max(x, edge.left), edge.right));
       [top, bottom] = [top, bottom].map((y) => Math.min(Math.max(y, edge.top), edge.bottom));
     }
-    const mirrored = document.documentElement.dir === "rtl"; // there the next one is to the left
     return { left: mirrored ? -right : left, right: mirrored ? -left : right, top, bottom, height: bottom - top };
   };
   const name = (one) => `${one.localName} ${one.ariaLabel ?? (one.labels?.[0] ?? one).textContent}`;
@@ -120,6 +120,9 @@ function astray() {
     const [one, two] = [box(before, within), box(next, within)];
     const shared = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
     const level = shared > Math.min(one.height, two.height) / 2;
+    // A sentence in Latin letters runs to the right on a page from right to left too (UAX #9).
+    const words = mirrored && [before, next].every((each) => getComputedStyle(each).display === "inline");
+    if (level && words) return [];
     // Another column begins above, but beside what was before.
     const back = level ? two.right <= one.left + 1 : two.bottom <= one.top + 1 && two.left < one.right;
     return back ? [`${name(before)} -> ${name(next)}`] : [];
