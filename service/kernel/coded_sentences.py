@@ -1,4 +1,6 @@
-"""Sentences of refusals and faults: each has a stable code, named parameters and one English template.
+"""Sentences for clients: each has a stable code, named parameters and one English template.
+
+Refusals, faults and findings of ``doctor`` have them.
 
 The core declares its sentences in ``service.kernel.core_sentences``. A feature declares its own ones in
 ``sentences.py`` of its folder, and names them in ``feature.py`` (``sentences="sentences:sentence"``):
@@ -27,7 +29,7 @@ OTHER: Final = "other"
 class Sentence(str):
     """An English sentence, or half of one ("must …"), with the code and the parameters that it was made from.
 
-    ``params`` are plain JSON. A parameter that is a sentence itself has the members of ``as_member``.
+    ``params`` are plain JSON. A sentence in them, alone or in a list, has the members of ``as_member``.
     """
 
     __slots__ = ("code", "params")
@@ -177,4 +179,6 @@ def _plain(value: Any) -> Any:
         return value.as_member()
     if isinstance(value, float) or (isinstance(value, int) and abs(value) <= _EXACT):
         return value
-    return [str(item) for item in value] if isinstance(value, _LISTS) else str(value)
+    if isinstance(value, _LISTS):
+        return [item.as_member() if isinstance(item, Sentence) else str(item) for item in value]
+    return str(value)

@@ -399,7 +399,20 @@ _LINES: Final = {
 }
 """The sentences about objects and codes of policy lines."""
 
-sentence: Final = Sentences(_VALUES | _TYPES | _REQUESTS | _STORES | _RECORDS | _LINES)
+_FINDINGS: Final = {
+    "database_silent": "the database does not answer",
+    "database_without_schema": "the database does not have this version's schema",
+    "database_slow": "the database does not answer in time",
+    "session_store_silent": "the session store does not answer",
+    "session_store_slow": "the session store does not answer in time",
+    "policy_files_faulty": "the policy files have faults",
+    "more_items": "…",
+    "run_command": "{command}",
+    "both_findings": "{first}; {second}",
+}
+"""The findings of ``doctor`` that several features have."""
+
+sentence: Final = Sentences(_VALUES | _TYPES | _REQUESTS | _STORES | _RECORDS | _LINES | _FINDINGS)
 """The sentences of the core."""
 
 

@@ -12,6 +12,8 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.errors import Unavailable
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.text import printable
 from service.keyspace.inspection import StoreFacts
 from service.records.database.server_facts import ServerFacts
@@ -27,7 +29,7 @@ class Finding:
 
     ``unknown``: the check could not be made; ``message`` says why. ``users`` are the accounts that the
     message names, each with its id. A ``local`` one names addresses or accounts of servers: the API shows the
-    state alone.
+    state alone. The texts of others are sentences with codes, by which clients translate them.
     """
 
     state: State
@@ -80,13 +82,23 @@ def few(names: Iterable[str], *, separator: str = ", ", most: int = NAMED) -> st
     return separator.join([*listed[:most], *(["…"] if len(listed) > most else [])])
 
 
+def few_of(sentences: Iterable[Sentence], *, most: int = NAMED) -> list[Sentence]:
+    """Return the first of ``sentences`` as the items of a list, each once, and a sign for the others."""
+    listed = [*dict.fromkeys(sentences)]
+    return [*listed[:most], *([sentence("more_items")] if len(listed) > most else [])]
+
+
 Routes: TypeAlias = Callable[[Shipped], Sequence[KnownRoute]]
 
 WITHIN = 30.0  # seconds for one reading of the database; large policies take a few
 
 
 class Unanswered(Exception):  # noqa: N818 - not an error of this program
-    """A check can't be made; the message names the missing input."""
+    """A check can't be made; ``reason`` names the missing input."""
+
+    def __init__(self, reason: Sentence) -> None:
+        super().__init__(reason)
+        self.reason: Final = reason
 
 
 @dataclass(frozen=True)
@@ -114,27 +126,27 @@ class Installation:
     async def records(self) -> AsyncIterator[Connection]:
         """Yield a snapshot of the database; Unanswered if it can't be read."""
         if self.database is None or self.server is None:
-            raise Unanswered("the database does not answer")
+            raise Unanswered(sentence("database_silent"))
         if not self.server.schema.is_usable:
-            raise Unanswered("the database does not have this version's schema")
+            raise Unanswered(sentence("database_without_schema"))
         try:
             async with self.database.snapshot(within=WITHIN) as connection:
                 yield connection
         except Unavailable:
-            raise Unanswered("the database does not answer in time") from None
+            raise Unanswered(sentence("database_slow")) from None
 
     @property
     def sessions(self) -> StoreFacts:
         """The facts of the session store; Unanswered if it does not answer."""
         if self.store is None:
-            raise Unanswered("the session store does not answer")
+            raise Unanswered(sentence("session_store_silent"))
         return self.store
 
     @property
     def policy(self) -> Shipped:
         """The model and the lines; Unanswered if they have faults."""
         if self.shipped is None:
-            raise Unanswered("the policy files have faults")
+            raise Unanswered(sentence("policy_files_faulty"))
         return self.shipped
 
 

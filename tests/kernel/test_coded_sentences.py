@@ -26,10 +26,11 @@ SERVICE = Path(__file__).resolve().parents[2] / "service"
 OUR_OWN = {"service/kernel/coded_sentences.py", "service/errors.py"}
 """The mechanism itself."""
 PASSED_ON = {
+    "service/features/operations/api.py",
     "service/kernel/strict_yaml.py",
     "service/kernel/type_faults.py",
 }
-"""Pass on a text of a parser, for the operator who reads a file."""
+"""Pass on a text of a parser, for the operator who reads a file; or a finding, whose codes have a test."""
 
 SAYINGS = Sentences(
     {

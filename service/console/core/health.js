@@ -1,5 +1,6 @@
 // @ts-check
 /** The checks of the installation, read once for all that show them at the same time. */
+import { inLanguage } from "./refusals.js";
 import { session } from "./session.js";
 
 /** @typedef {import("../types/api").SystemFindings} Findings */
@@ -20,6 +21,28 @@ export function read() {
       reading = null;
     });
   return reading;
+}
+
+/** Read the findings, with their texts in the language of the page. Throws `Problem`. */
+export async function readTexts() {
+  const findings = await read();
+  const { items } = findings;
+  const messages = await inLanguage(items);
+  const remedies = await inLanguage(
+    items.map(({ remedy, remedyCode, remedyParams }) => ({
+      code: remedyCode ?? "",
+      params: remedyParams,
+      message: remedy ?? "",
+    })),
+  );
+  return {
+    ...findings,
+    items: items.map((item, place) => ({
+      ...item,
+      message: messages[place],
+      remedy: item.remedy && remedies[place],
+    })),
+  };
 }
 
 /** Return the findings that need attention. @param {Findings} findings */

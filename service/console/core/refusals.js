@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The details and faults of refusals in the language of the page: the service sends them in English, with codes and
- * parameters. A code without a text stays English.
+ * Sentences of the service in the language of the page, such as the details and faults of refusals: the service sends
+ * them in English, with codes and parameters. A code without a text stays English.
  */
 import { Problem } from "../client/portcullis.js";
 import { listed } from "./locale.js";
@@ -10,9 +10,8 @@ import { languageOfPage, say, texts } from "./texts.js";
 /** @typedef {{code?: string, params?: Record<string, any>, message: string}} Sentence */
 
 Problem.translate = async (problem) => {
-  if (languageOfPage() === "en" || problem.status === 0) return;
-  const T = /** @type {import("../texts/en/refusals/sentences.json")} */ (await texts("refusals/sentences"));
-  const known = /** @type {Record<string, string>} */ (/** @type {unknown} */ (T.SENTENCES));
+  const known = problem.status === 0 ? null : await knownTexts();
+  if (!known) return;
   const { document } = problem;
   const { params } = document;
   problem.title = translated(known, { code: document.code ?? "", message: problem.title });
@@ -26,6 +25,19 @@ Problem.translate = async (problem) => {
     fault.message = translated(known, { ...fault, ...(code !== undefined && { code }) });
   }
 };
+
+/** Return sentences of an answer in the language of the page, in their order. @param {readonly Sentence[]} sentences */
+export async function inLanguage(sentences) {
+  const known = await knownTexts();
+  return sentences.map((sentence) => (known ? translated(known, sentence) : sentence.message));
+}
+
+/** Return the texts by code; null on an English page. @returns {Promise<Record<string, string> | null>} */
+async function knownTexts() {
+  if (languageOfPage() === "en") return null;
+  const T = /** @type {import("../texts/en/refusals/sentences.json")} */ (await texts("refusals/sentences"));
+  return /** @type {Record<string, string>} */ (/** @type {unknown} */ (T.SENTENCES));
+}
 
 /**
  * Return a sentence in the language of the page; its message if there is no text for its code.
@@ -41,6 +53,6 @@ function translated(known, { code = "", params = {}, message }) {
 
 /** @param {Record<string, string>} known @param {any} value @returns {string | number} */
 function shownValue(known, value) {
-  if (Array.isArray(value)) return listed(value);
+  if (Array.isArray(value)) return listed(value.map((item) => String(shownValue(known, item))));
   return value !== null && typeof value === "object" ? translated(known, value) : value;
 }

@@ -64,7 +64,7 @@ export function attends(page) {
 export async function attention(page, { quiet }) {
   const kinds = quiet ? [] : kindsFor(page);
   const [checked, ...counted] = await Promise.all([
-    page.may("GET /api/system/findings") ? health.read() : null,
+    page.may("GET /api/system/findings") ? health.readTexts() : null,
     ...kinds.map((kind) => neglected(page, kind)),
   ]);
   const wrong = checked ? health.wrong(checked).sort((a, b) => worst(a) - worst(b)) : [];

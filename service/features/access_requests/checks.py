@@ -3,7 +3,8 @@
 from typing import Final
 
 from service.features.access_requests import store
-from service.operator.findings import Check, Finding, Installation, few, ok, warning
+from service.features.access_requests.sentences import sentence
+from service.operator.findings import Check, Finding, Installation, few_of, ok, warning
 
 _MOST: Final = 5  # accounts named in the finding
 
@@ -13,11 +14,14 @@ async def emergencies(installation: Installation) -> Finding:
     async with installation.records() as connection:
         unclosed = await store.open_emergencies(connection)
     if not unclosed:
-        return ok("all emergencies are closed")
-    names = [f"{each.role_code} of {each.user_name} (access request {each.id})" for each in unclosed]
+        return ok(sentence("no_open_emergency"))
+    named = [
+        sentence("role_of_request", role=each.role_code, user=each.user_name, request=each.id)
+        for each in unclosed
+    ]
     return warning(
-        f"{len(unclosed)} roles were granted in an emergency that is not closed: {few(names)}",
-        "ask an approver of the request to close it: docs/reference/roles-and-menus.md",
+        sentence("open_emergencies", count=len(unclosed), names=few_of(named)),
+        sentence("close_emergencies"),
         users=dict.fromkeys((each.user_id, each.user_name) for each in unclosed[:_MOST]),
     )
 

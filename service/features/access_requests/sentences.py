@@ -30,5 +30,10 @@ sentence: Final = feature_sentences(
         "too_many_pending_requests": "You have {most} pending requests: withdraw one of them",
         "too_many_requests_in_an_hour": "You have made {most} requests within an hour. Try again later",
         "role_held": "You already have this role",
+        # Findings
+        "role_of_request": "{role} of {user} (access request {request})",
+        "open_emergencies": "{count} roles were granted in an emergency that is not closed: {names}",
+        "close_emergencies": "ask an approver of the request to close it: docs/reference/roles-and-menus.md",
+        "no_open_emergency": "all emergencies are closed",
     }
 )

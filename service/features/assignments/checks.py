@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from service.features.assignments import store_ends
+from service.features.assignments.sentences import sentence
 from service.features.assignments.store import Assignment
 from service.kernel.clock import rfc3339
-from service.kernel.text import printable
-from service.operator.findings import Check, Finding, Installation, ok, warning
+from service.kernel.coded_sentences import Sentence
+from service.operator.findings import Check, Finding, Installation, few_of, ok, warning
 
 _MANY: Final = 5
 
@@ -19,11 +20,12 @@ async def role_ends(installation: Installation) -> Finding:
         ending = await store_ends.ending(connection, week)
         tomorrow = len(await store_ends.ending(connection, day))
     if not ending:
-        return ok(f"no assignment ends within {week.days} days")
+        return ok(sentence("no_assignment_ends", days=week.days))
     return warning(
-        f"{len(ending)} assignments end within {week.days} days, {tomorrow} of them within a day: "
-        f"{_named(ending)}",
-        "extend the assignments that are still needed",
+        sentence(
+            "assignments_end", count=len(ending), days=week.days, tomorrow=tomorrow, names=_named(ending)
+        ),
+        sentence("extend_assignments"),
         users=dict.fromkeys((ends.user_id, ends.user_name) for ends in ending[:_MANY]),
     )
 
@@ -33,22 +35,27 @@ async def role_demands(installation: Installation) -> Finding:
     async with installation.records() as connection:
         breaking = await store_ends.breaking(connection)
     if not breaking:
-        return ok("all assignments meet the requirements of their roles")
+        return ok(sentence("assignments_meet_demands"))
     return warning(
-        f"{len(breaking)} assignments exceed the longest duration of their roles, or lack a reason: "
-        f"{_named(breaking)}",
-        "set an end and a reason, or end them",
+        sentence("assignments_break_demands", count=len(breaking), names=_named(breaking)),
+        sentence("mend_assignments"),
         users=dict.fromkeys((each.user_id, each.user_name) for each in breaking[:_MANY]),
     )
 
 
-def _named(some: Sequence[Assignment]) -> str:
-    names = [
-        f"{each.role_code} of {printable(each.user_name)}"
-        + (f" ({rfc3339(each.valid_until)})" if each.valid_until else "")
-        for each in some[:_MANY]
+def _named(some: Sequence[Assignment]) -> list[Sentence]:
+    named = [
+        sentence(
+            "role_of_user_until",
+            role=each.role_code,
+            user=each.user_name,
+            time=rfc3339(each.valid_until),
+        )
+        if each.valid_until
+        else sentence("role_of_user", role=each.role_code, user=each.user_name)
+        for each in some
     ]
-    return ", ".join(names) + (", …" if len(some) > _MANY else "")
+    return few_of(named, most=_MANY)
 
 
 CHECKS: Final = (

@@ -13,5 +13,16 @@ sentence: Final = feature_sentences(
         "end_after_request": "The end cannot be later than in the approved request",
         "no_such_assignment_of_user": "The user has no such assignment",
         "role_id_or_code": "Give either roleId or roleCode",
+        # Findings
+        "assignments_end": "{count} assignments end within {days} days, {tomorrow} of them within a day: "
+        "{names}",
+        "extend_assignments": "extend the assignments that are still needed",
+        "assignments_break_demands": "{count} assignments exceed the longest duration of their roles, or "
+        "lack a reason: {names}",
+        "mend_assignments": "set an end and a reason, or end them",
+        "no_assignment_ends": "no assignment ends within {days} days",
+        "assignments_meet_demands": "all assignments meet the requirements of their roles",
+        "role_of_user_until": "{role} of {user} ({time})",
+        "role_of_user": "{role} of {user}",
     }
 )

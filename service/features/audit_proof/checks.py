@@ -7,6 +7,7 @@ from typing import Final
 from service.errors import Unavailable
 from service.features.audit_proof.history import audit_history
 from service.features.audit_proof.history_seals import anchor_name, chains_of
+from service.features.audit_proof.sentences import sentence
 from service.keyspace import SessionStore
 from service.operator.findings import (
     WITHIN,
@@ -39,17 +40,19 @@ async def log_verification(installation: Installation) -> Finding:
             if verification.faulty_count
         )
         return fault(
-            f"days or restores were changed after they were written: {days}",
-            "portcullis audit verify lists them",
+            sentence("logs_changed", days=days), sentence("lists_them", command="portcullis audit verify")
         )
     if not verified:
         if since is None or now - since < _VERIFIED:
-            return ok("none yet; the first run follows within a day of the start")
-        return warning("the logs were never verified", "portcullis jobs run log-verification")
+            return ok(sentence("logs_unverified_yet"))
+        return warning(
+            sentence("logs_never_verified"),
+            sentence("run_command", command="portcullis jobs run log-verification"),
+        )
     oldest = min(verification.verify_time for verification in verified)
-    message = f"last at {oldest:%Y-%m-%d %H:%M} UTC, no fault"
+    message = sentence("logs_verified", time=f"{oldest:%Y-%m-%d %H:%M} UTC")
     if now - oldest > _VERIFIED:
-        return warning(message, "portcullis jobs list shows why log-verification does not run")
+        return warning(message, sentence("job_does_not_run", job="log-verification"))
     return ok(message)
 
 
@@ -57,7 +60,7 @@ async def history(installation: Installation) -> Finding:
     """Verify past rights against their seals: anyone who can write to the database can change them."""
     settings = installation.settings
     if installation.database is None:
-        raise Unanswered("the database does not answer")
+        raise Unanswered(sentence("database_silent"))
     async with installation.records() as connection:
         names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]
     anchored: dict[int, str] = {}
@@ -67,20 +70,17 @@ async def history(installation: Installation) -> Finding:
     try:
         audit = await audit_history(installation.database, chains_of(settings.oplog), anchored, within=WITHIN)
     except Unavailable:
-        raise Unanswered("the database does not answer in time") from None
+        raise Unanswered(sentence("database_slow")) from None
     if audit.faults:
         return fault(
-            f"differs from the seal: {few(audit.faults)}",
-            "portcullis audit verify lists all faults; find out who changes the database",
+            sentence("history_differs", faults=few(audit.faults)),
+            sentence("find_history_faults"),
         )
     if not audit.count:
-        return ok("not sealed yet: the job history-seals runs every five minutes")
+        return ok(sentence("history_unsealed"))
     if audit.notes:
-        return ok(
-            f"matches the seal, up to {audit.until}; but anyone with database access can seal it again, "
-            "because oplog.chain_key is not set"
-        )
-    return ok(f"matches the seal, up to {audit.until}")
+        return ok(sentence("history_matches_open_seal", until=audit.until))
+    return ok(sentence("history_matches", until=audit.until))
 
 
 CHECKS: Final = (

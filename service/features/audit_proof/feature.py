@@ -14,6 +14,7 @@ FEATURE = Feature(
         ),
     ),
     needs=("permission_use",),
+    sentences="sentences:sentence",
     jobs="jobs:jobs",
     checks="checks:CHECKS",
 )

@@ -3,6 +3,7 @@
 from typing import Final
 
 from service.features.directories import store
+from service.features.directories.sentences import sentence
 from service.operator.findings import Check, Finding, Installation, fault, few, ok
 
 
@@ -10,15 +11,15 @@ async def directory_names(installation: Installation) -> Finding:
     """Report provisioning directories and providers of the same name: they would end each other's roles."""
     providers = installation.settings.oidc.names
     if not providers:
-        return ok("no user signs in with a provider")
+        return ok(sentence("no_provider"))
     async with installation.records() as connection:
         every = await store.every(connection)
     shared = [each.name for each in every if each.kind == "scim" and each.name in providers]
     if not shared:
-        return ok("no provisioning directory has the name of a provider")
+        return ok(sentence("no_name_shared"))
     return fault(
-        f"a provider and a provisioning directory have the same name: {few(shared)}",
-        "rename the newer of the two: docs/guides/provision-from-a-directory.md",
+        sentence("names_shared", names=few(shared)),
+        sentence("rename_newer"),
     )
 
 

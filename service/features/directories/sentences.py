@@ -27,5 +27,10 @@ sentence: Final = feature_sentences(
         "managed_role": "The directory {directory} assigned the role: revoke it there",
         "managed_identity": "The directory {directory} manages the account: remove it there",
         "last_way_in": "This is your only way to sign in: create a passkey first, or ask for an invitation",
+        # Findings
+        "names_shared": "a provider and a provisioning directory have the same name: {names}",
+        "rename_newer": "rename the newer of the two: docs/guides/provision-from-a-directory.md",
+        "no_provider": "no user signs in with a provider",
+        "no_name_shared": "no provisioning directory has the name of a provider",
     }
 )

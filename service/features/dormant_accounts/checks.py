@@ -3,6 +3,7 @@
 from typing import Final
 
 from service.features.dormant_accounts import store
+from service.features.dormant_accounts.sentences import sentence
 from service.operator.findings import Check, Finding, Installation, few, ok, warning
 
 _MANY: Final = 5
@@ -12,15 +13,15 @@ async def dormant_accounts(installation: Installation) -> Finding:
     """Warn about dormant accounts, whose misuse their owners would not notice."""
     auth = installation.settings.auth
     if not auth.dormant_days:
-        return ok("auth.dormant_days is 0: dormant accounts are not disabled")
+        return ok(sentence("dormancy_off"))
     async with installation.records() as connection:
         quiet = await store.quiet(connection, auth.dormant_days)
     if not quiet:
-        return ok(f"every account was used within {auth.dormant_days} days, or its last use is unknown")
+        return ok(sentence("no_dormant_account", days=auth.dormant_days))
     names = few((each.user_name for each in quiet), most=_MANY)
     return warning(
-        f"{len(quiet)} accounts were not used for {auth.dormant_days} days: {names}",
-        "the job dormant-accounts disables them, but never the last administrator",
+        sentence("dormant_accounts", count=len(quiet), days=auth.dormant_days, names=names),
+        sentence("dormant_are_disabled"),
         users=[(each.user_id, each.user_name) for each in quiet[:_MANY]],
     )
 

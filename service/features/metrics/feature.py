@@ -8,6 +8,7 @@ FEATURE = Feature(
     off=True,
     needs=("operations", "notices"),
     paths=("/metrics",),
+    sentences="sentences:sentence",
     parts="parts:MetricsPart",
     routes="api:add_routes",
     checks="checks:CHECKS",

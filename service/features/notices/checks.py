@@ -5,7 +5,7 @@ from typing import Final
 
 from service.features.notices import store_mail as mail
 from service.features.notices.mail_server import MailFault, MailServer
-from service.kernel.text import counted
+from service.features.notices.sentences import sentence
 from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
@@ -20,39 +20,41 @@ async def mails(installation: Installation) -> Finding:
     """Without mails, users can't accept invitations and miss notices about their accounts."""
     settings = installation.settings
     if not settings.mail.url:
-        return ok("off: mail.url is empty")
+        return ok(sentence("mail_off"))
     hurried = replace(settings, mail=replace(settings.mail, timeout=_ANSWERS_WITHIN))
     try:
         async with MailServer(hurried) as server:
             await server.try_sender()
     except MailFault as refused:
-        return fault(f"the mail server can't be used: {refused.fault}", "see docs/guides/mail.md")
+        return fault(sentence("mail_server_unusable", fault=refused.fault), sentence("see_mail_guide"))
     async with installation.records() as connection:
         standing = await mail.standing(connection)
     if (troubled := _of_outbox(standing)) is not None:
         return troubled
     if settings.mail.server[0] == "smtp" and settings.mail.server[1] not in _LOOPBACK:
-        return warning("mails and their links are sent unencrypted", "use smtps or smtp+starttls")
-    return ok(f"the mail server responds; {counted(standing.waiting, 'mail')} waiting, none for long")
+        return warning(sentence("mail_unencrypted"), sentence("encrypt_mail"))
+    return ok(sentence("mail_server_responds", waiting=standing.waiting))
 
 
 def _of_outbox(standing: mail.MailStanding) -> Finding | None:
     """Return the finding about waiting and given-up mails; None if all is well."""
     if standing.refused > 1:
         return fault(
-            f"the mail server rejected the last {standing.refused} mails: {standing.fault}",
-            "see docs/guides/mail.md; portcullis mail test shows the full response",
+            sentence("mails_rejected", count=standing.refused, fault=standing.fault),
+            sentence("test_mail"),
         )
     if standing.given_up:
         return warning(
-            f"{counted(standing.given_up, 'mail')} given up within a day",
-            "GET /api/mail/list?state=given_up shows the reasons; send their contents again",
+            sentence("mails_given_up", count=standing.given_up),
+            sentence("send_again"),
         )
     if standing.oldest > MAIL_LATE:
+        late = {"count": standing.waiting, "hours": f"{standing.oldest / 3600:.1f}"}
         return warning(
-            f"{counted(standing.waiting, 'mail')} waiting, the oldest for {standing.oldest / 3600:.1f} h"
-            + (f": {standing.fault}" if standing.fault else ""),
-            "GET /api/mail/list?state=waiting shows the reasons",
+            sentence("mails_late_because", **late, fault=standing.fault)
+            if standing.fault
+            else sentence("mails_late", **late),
+            sentence("waiting_mails"),
         )
     return None
 

@@ -25,6 +25,7 @@ FEATURE = Feature(
             after="keys",
         ),
     ),
+    sentences="sentences:sentence",
     tables="schema",
     routes="api:add_routes",
     jobs="jobs:jobs",

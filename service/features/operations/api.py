@@ -1,5 +1,6 @@
 """Findings of the installation, and remaining first steps: ``/api/system``."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -13,9 +14,11 @@ from service.features.operations import api_jobs, store_first_steps
 from service.features.operations.api_activity import SystemActivity
 from service.features.operations.diagnosis.latest import LatestFindings
 from service.features.operations.diagnosis.upkeep_checks import NEW
+from service.features.operations.sentences import sentence
 from service.features.operations.store_first_steps import first_steps
 from service.kernel.clock import now
-from service.operator.findings import Finding, State, worst_of
+from service.kernel.coded_sentences import Sentence
+from service.operator.findings import Finding, State, ok, worst_of
 from service.records.database.transactions import Database
 from service.records.user_overview import oldest_user
 from service.web.messages.context import RequestContext
@@ -24,7 +27,7 @@ from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Id, Moment, Schema, moment
 from service.web.requests.routes import Routes
 
-ON_THE_NODE: Final = "Run portcullis doctor on the node for the details"
+ON_THE_NODE: Final = sentence("details_on_node")
 
 
 class UserOfFinding(Schema):
@@ -39,13 +42,17 @@ class CheckFinding(Schema):
 
     `state` is `ok`, `warning` (works, but may do harm), `fault` (does not work, or is a security hole) or
     `unknown` (the check was impossible). `remedy` is the recommended action, and `users` are the accounts in
-    `message`.
+    `message`. Clients translate both texts by their codes and parameters.
     """
 
     check: Annotated[str, Meta(examples=["clocks"])]
     state: State
-    message: Annotated[str, Meta(examples=["session store +0.0 s, database +0.0 s against this machine"])]
+    message: Annotated[str, Meta(examples=["session store +0.0 s, database +0.0 s relative to this machine"])]
+    code: Annotated[str, Meta(examples=["clocks_compared"])]
+    params: Annotated[Mapping[str, Any], Meta(examples=[{"store": "+0.0", "database": "+0.0"}])]
     remedy: str | None
+    remedy_code: str | None
+    remedy_params: Mapping[str, Any]
     users: list[UserOfFinding]
 
 
@@ -75,13 +82,19 @@ class SystemFindingList(Endpoint[LatestFindings], at="/api/system/findings"):
 
 def _shown(name: str, finding: Finding) -> CheckFinding:
     if finding.local:
-        message = "OK" if finding.state == "ok" else ON_THE_NODE
-        return CheckFinding(check=name, state=finding.state, message=message, remedy=None, users=[])
+        finding = (
+            ok(sentence("fine_on_node")) if finding.state == "ok" else Finding(finding.state, ON_THE_NODE)
+        )
+    message, advice = Sentence.of(finding.message), Sentence.of(finding.remedy)
     return CheckFinding(
         check=name,
         state=finding.state,
-        message=finding.message,
-        remedy=finding.remedy or None,
+        message=message,
+        code=message.code,
+        params=message.params,
+        remedy=advice or None,
+        remedy_code=advice.code if advice else None,
+        remedy_params=advice.params if advice else {},
         users=[UserOfFinding(*user) for user in finding.users],
     )
 

@@ -8,11 +8,12 @@ from service.authz.publishing.publisher import derived_policy
 from service.features.permission_use import store as permission_uses
 from service.features.reviews import store
 from service.features.reviews.population import Reviewers
+from service.features.reviews.sentences import sentence
 from service.features.reviews.store_unused import idle_assignments, unused_keys
 from service.features.reviews.unused import DAYS, first_day
 from service.kernel.clock import rfc3339
-from service.kernel.text import counted
-from service.operator.findings import Check, Finding, Installation, few, ok, warning
+from service.kernel.coded_sentences import Sentence
+from service.operator.findings import Check, Finding, Installation, few_of, ok, warning
 
 _CLOSES_WITHIN: Final = timedelta(minutes=10)
 
@@ -20,13 +21,13 @@ _CLOSES_WITHIN: Final = timedelta(minutes=10)
 async def reviews(installation: Installation) -> Finding:
     """Undecidable items stay as they are, and a review that is over but not closed applies nothing."""
     now = datetime.now(UTC)
-    stuck: list[str] = []
-    late: list[str] = []
+    stuck: list[Sentence] = []
+    late: list[Sentence] = []
     async with installation.records() as connection:
         under_way = await store.under_way(connection)
         policy = None
         for review in under_way:
-            name = f"{review.title} (review {review.id})"
+            name = sentence("review_named", title=review.title, review=review.id)
             if (review.close_time or review.deadline) < now - _CLOSES_WITHIN:
                 late.append(name)
             elif review.state == "open":
@@ -38,15 +39,13 @@ async def reviews(installation: Installation) -> Finding:
                 people = People(installation.policy.takeover_days)
                 ids = (await asked.undecidable(connection, policy, people, now, users)).ids
                 if count := await store.count_undecidable(connection, review.id, ids):
-                    stuck.append(f"{name}: {counted(count, 'item')}")
+                    stuck.append(sentence("items_of_review", review=name, count=count))
     if not stuck and not late:
-        return ok(f"{counted(len(under_way), 'review')} under way, and each item has an eligible reviewer")
-    faults = [f"over, but not closed: {few(late)}"] if late else []
-    faults += [f"no eligible reviewer: {few(stuck)}"] if stuck else []
-    return warning(
-        "; ".join(faults),
-        "check the job review-ends; grant other people the codes of the review, or edit the roles by hand",
-    )
+        return ok(sentence("reviews_under_way", count=len(under_way)))
+    faults = [sentence("reviews_not_closed", reviews=few_of(late))] if late else []
+    faults += [sentence("reviews_without_reviewer", reviews=few_of(stuck))] if stuck else []
+    message = faults[0] if len(faults) == 1 else sentence("both_findings", first=faults[0], second=faults[1])
+    return warning(message, sentence("unblock_reviews"))
 
 
 async def unused_rights(installation: Installation) -> Finding:
@@ -57,14 +56,14 @@ async def unused_rights(installation: Installation) -> Finding:
         assignments = await idle_assignments(connection, since)
         keys = (await unused_keys(connection, since, page=1, size=1)).total
     if recorded is None or recorded.date() >= since:
-        known = "" if recorded is None else f" since {rfc3339(recorded)}"
-        return ok(f"not known yet: uses are recorded{known}, and this check covers {DAYS} days")
+        if recorded is None:
+            return ok(sentence("uses_unknown", days=DAYS))
+        return ok(sentence("uses_unknown_before", since=rfc3339(recorded), days=DAYS))
     if not (assignments or keys):
-        return ok(f"all users with a role and all API keys were active within {DAYS} days")
+        return ok(sentence("no_unused_right", days=DAYS))
     return warning(
-        f"{counted(assignments, 'assignment')} of users who have used nothing for {DAYS} days, and "
-        f"{counted(keys, 'API key')} unused for as long",
-        "portcullis policy unused lists them; revoke them",
+        sentence("unused_rights", assignments=assignments, days=DAYS, keys=keys),
+        sentence("revoke_unused"),
     )
 
 

@@ -27,5 +27,22 @@ sentence: Final = feature_sentences(
         "end_only_for_shortening": "An end is required for shortening, and not allowed otherwise",
         "not_after_deadline": "must be after the deadline of the review: decisions are applied when it "
         "closes",
+        # Findings
+        "review_named": "{title} (review {review})",
+        "items_of_review": "{review}: {count, plural, one {# item} other {# items}}",
+        "reviews_under_way": "{count, plural, one {# review} other {# reviews}} under way, and each item "
+        "has an eligible reviewer",
+        "reviews_not_closed": "over, but not closed: {reviews}",
+        "reviews_without_reviewer": "no eligible reviewer: {reviews}",
+        "unblock_reviews": "check the job review-ends; grant other people the codes of the review, or edit "
+        "the roles by hand",
+        "uses_unknown": "not known yet: uses are recorded, and this check covers {days} days",
+        "uses_unknown_before": "not known yet: uses are recorded since {since}, and this check covers "
+        "{days} days",
+        "no_unused_right": "all users with a role and all API keys were active within {days} days",
+        "unused_rights": "{assignments, plural, one {# assignment} other {# assignments}} of users who have "
+        "used nothing for {days} days, and {keys, plural, one {# API key} other {# API keys}} unused for as "
+        "long",
+        "revoke_unused": "portcullis policy unused lists them; revoke them",
     }
 )

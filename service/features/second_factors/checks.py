@@ -6,6 +6,7 @@ from typing import Final
 
 from service.features.second_factors import store
 from service.features.second_factors.sealing import ID_BYTES, FactorKeys
+from service.features.second_factors.sentences import sentence
 from service.kernel.feature import provided
 from service.operator.findings import Check, Finding, Installation, fault, few, ok, warning
 from service.records.user_overview import administrators
@@ -23,14 +24,14 @@ async def second_factors(installation: Installation) -> Finding:
         admins = await administrators(connection)
     without = [admin for admin in admins if not admin.second_factor]
     if not without:
-        return ok(f"all {len(admins)} users who hold * have a second factor")
+        return ok(sentence("factors_of_administrators", count=len(admins)))
     names = few((admin.user_name for admin in without), most=_MANY)
-    message = f"{len(without)} of {len(admins)} users who hold * have no second factor: {names}"
+    counts = {"count": len(without), "all": len(admins), "names": names}
     if all(admin.now - admin.create_time < _NEW for admin in without):
-        return ok(f"{message}; their accounts are new")
+        return ok(sentence("new_administrators_without_factor", **counts))
     return warning(
-        message,
-        "have them enrol one: docs/guides/second-factors.md",
+        sentence("administrators_without_factor", **counts),
+        sentence("enrol_factors"),
         users=[(admin.id, admin.user_name) for admin in without[:_MANY]],
     )
 

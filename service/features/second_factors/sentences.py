@@ -19,5 +19,11 @@ sentence: Final = feature_sentences(
         "address_for_passkeys": "Passkeys need the address of this service: the operator sets "
         "server.public_url",
         "answer_to_other_options": "does not answer the latest options",
+        # Findings
+        "administrators_without_factor": "{count} of {all} users who hold * have no second factor: {names}",
+        "new_administrators_without_factor": "{count} of {all} users who hold * have no second factor: "
+        "{names}; their accounts are new",
+        "enrol_factors": "have them enrol one: docs/guides/second-factors.md",
+        "factors_of_administrators": "all {count} users who hold * have a second factor",
     }
 )

@@ -4,9 +4,9 @@ from typing import Final
 
 from service.features.service_accounts import store
 from service.features.service_accounts.jobs import REMIND
+from service.features.service_accounts.sentences import sentence
 from service.kernel.clock import rfc3339
-from service.kernel.text import counted, printable
-from service.operator.findings import NAMED, Check, Finding, Installation, few, ok, warning
+from service.operator.findings import NAMED, Check, Finding, Installation, few_of, ok, warning
 
 
 async def expiring_keys(installation: Installation) -> Finding:
@@ -14,15 +14,14 @@ async def expiring_keys(installation: Installation) -> Finding:
     async with installation.records() as connection:
         keys = await store.expiring(connection, REMIND)
     if not keys:
-        return ok(f"none expires within {REMIND.days} days")
+        return ok(sentence("no_key_expires", days=REMIND.days))
     named = [
-        f"{printable(key.key_name)} of {printable(key.user_name)} ({rfc3339(key.expire_time)})"
+        sentence("key_of_user", key=key.key_name, user=key.user_name, time=rfc3339(key.expire_time))
         for key in keys
     ]
-    verb = "expires" if len(keys) == 1 else "expire"
     return warning(
-        f"{counted(len(keys), 'key')} {verb} within {REMIND.days} days: {few(named)}",
-        "make new keys for these accounts, and give them to their programs",
+        sentence("keys_expire", count=len(keys), days=REMIND.days, keys=few_of(named)),
+        sentence("replace_keys"),
         users=dict.fromkeys((key.user_id, key.user_name) for key in keys[:NAMED]),
     )
 

@@ -13,5 +13,11 @@ sentence: Final = feature_sentences(
         "only_services_have_keys": "Only a service account has API keys",
         "too_many_keys": "The account has {most} API keys: delete some of them first",
         "no_such_key": "The account has no such API key",
+        # Findings
+        "key_of_user": "{key} of {user} ({time})",
+        "keys_expire": "{count, plural, one {# key expires} other {# keys expire}} within {days} days: "
+        "{keys}",
+        "replace_keys": "make new keys for these accounts, and give them to their programs",
+        "no_key_expires": "none expires within {days} days",
     }
 )

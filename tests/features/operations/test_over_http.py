@@ -1,8 +1,12 @@
 """The findings of a running service, by request."""
 
+import ast
 import asyncio
+import inspect
+import sys
 import threading
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -27,6 +31,12 @@ async def test_every_check_is_made_and_its_finding_shown(service: Inside) -> Non
     assert items["database"]["state"] == items["session-store"]["state"] == "ok"
     assert items["database"]["message"].startswith("PostgreSQL ")
     assert "itself failed" not in str(report)
+    assert items["database"]["code"] == "server_version"
+    assert items["database"]["params"] == {"version": items["database"]["message"]}
+    assert {finding["remedy"] is None for finding in items.values() if finding["remedyCode"] is None} <= {
+        True
+    }
+    assert "other" not in {code for each in items.values() for code in (each["code"], each["remedyCode"])}
     again = await service.data("GET", "/api/system/findings")
     assert again == report
 
@@ -104,3 +114,20 @@ async def test_checks_that_take_too_long_are_refused_and_go_on_for_the_next_requ
     goes_on.set()
     monkeypatch.setattr(latest, "WITHIN", 10)
     assert (await findings.read()).findings == [("clocks", ok("together"))]
+
+
+def test_each_finding_that_is_shown_has_codes() -> None:
+    """The API translates none of the others: checks of the node show their state alone."""
+    local = {check.look for check in checks_for() if check.local}
+    modules = {check.look.__module__ for check in checks_for() if isinstance(check.look, FunctionType)}
+    uncoded = [
+        f"{name}:{call.lineno}"
+        for name in sorted(modules)
+        for function in ast.parse(inspect.getsource(sys.modules[name])).body
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and getattr(sys.modules[name], function.name) not in local
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in {"ok", "warning", "fault", "unknown"}
+        if any(isinstance(each, ast.Constant | ast.JoinedStr) for each in call.args)
+    ]
+    assert uncoded == []

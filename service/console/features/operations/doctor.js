@@ -13,7 +13,7 @@ export async function show(page) {
     DOCTOR.title,
     button(ACTION.reload, () => page.reload(), { icon: "refresh" }),
   );
-  const data = await health.read();
+  const data = await health.readTexts();
   const wrong = health.wrong(data);
   page.put(
     h("p", { class: "help" }, DOCTOR.checkedAt, " ", time(data.checkedTime)),

@@ -67,12 +67,13 @@ async def _made(check: Check, installation: findings.Installation) -> findings.F
             finding = check.look(installation)
             return await finding if inspect.isawaitable(finding) else finding
     except findings.Unanswered as reason:
-        return findings.unknown(str(reason))
+        return findings.unknown(reason.reason)
     except PolicyError as wrong:  # in stored lines; faults of the files are found by another check
-        return findings.fault("; ".join(wrong.faults), "correct the named resource or Button")
+        faults = sentence("lines_faulty", faults="; ".join(wrong.faults))
+        return findings.fault(faults, sentence("correct_lines"))
     except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
         # The error's message may hold a secret, such as a URL with a password.
-        return findings.fault(f"the check itself failed: {type(error).__name__}", "please report it")
+        return findings.fault(sentence("check_failed", error=type(error).__name__), sentence("report_it"))
 
 
 async def _server(database: Database) -> ServerFacts | Unavailable:

@@ -6,7 +6,7 @@ from typing import Final
 
 from service import __version__
 from service.features.operations.diagnosis.file_checks import kept_secret
-from service.kernel.text import counted
+from service.features.operations.sentences import sentence
 from service.operator.findings import Finding, Installation, Unanswered, fault, few, ok, warning
 from service.records.published import policy_workers
 from service.records.published.policy_workers import NodeFacts, PolicyWorker
@@ -29,15 +29,17 @@ async def _workers_with_facts(installation: Installation) -> list[tuple[PolicyWo
 async def versions(installation: Installation) -> Finding:
     """Nodes may have different versions only during a roll-out."""
     present = await _present(installation)
-    counts = Counter(
-        "an older one" if worker.facts is None else worker.facts["version"] for worker in present
-    )
-    named = ", ".join(
-        f"{version} ({counted(number, 'worker')})" for version, number in sorted(counts.items())
-    )
-    if set(counts) <= {__version__}:
-        return ok(f"{named or 'no worker is running'}; this is {__version__}")
-    return warning(f"{named}; this is {__version__}", "complete or roll back the upgrade")
+    counts = Counter("" if worker.facts is None else worker.facts["version"] for worker in present)
+    named = [
+        sentence("workers_of_version", version=version, count=number)
+        if version
+        else sentence("workers_of_older_version", count=number)
+        for version, number in sorted(counts.items(), key=lambda item: item[0] or "an")
+    ]
+    if not named:
+        return ok(sentence("no_worker_of_version", version=__version__))
+    message = sentence("versions_of_workers", workers=named, version=__version__)
+    return ok(message) if set(counts) <= {__version__} else warning(message, sentence("complete_upgrade"))
 
 
 async def settings(installation: Installation) -> Finding:
@@ -47,7 +49,7 @@ async def settings(installation: Installation) -> Finding:
         # Key pairs sign without a secret, regardless of an old secret in the data directory.
         secret = auth.jwt_secret or (kept_secret(installation) if auth.jwt_algorithm.startswith("HS") else "")
     except SettingsError:
-        raise Unanswered("the signing secret can't be read") from None
+        raise Unanswered(sentence("signing_secret_unreadable")) from None
     own = shared_digests(installation.settings, secret)
     differing: dict[str, list[str]] = {}
     for worker, facts in await _workers_with_facts(installation):
@@ -55,23 +57,23 @@ async def settings(installation: Installation) -> Finding:
         if names:
             differing.setdefault(", ".join(names), []).append(worker.worker)
     if not differing:
-        return ok("the settings that all nodes must share are equal")
+        return ok(sentence("settings_equal"))
     named = [f"{names}: {few(those)}" for names, those in sorted(differing.items())]
-    message = f"workers with different settings, by section: {'; '.join(named)}"
-    return warning(message, "use the same settings and secrets on all nodes, and restart them")
+    return warning(sentence("settings_differ", workers="; ".join(named)), sentence("same_settings"))
 
 
 async def parts(installation: Installation) -> Finding:
     """Collect the faults that only a worker can find on its node."""
     problems = list(_troubles(await _workers_with_facts(installation)))
     if not problems:
-        return ok("all parts of all workers are up, or no worker is running")
+        return ok(sentence("parts_up"))
     states = {state for _, state, _ in problems}
     by_part: dict[str, list[str]] = {}
     for part, state, worker in problems:
         by_part.setdefault(f"{part} {state.replace('_', '-')}", []).append(worker)
-    message = "; ".join(f"{what}: {few(those)}" for what, those in sorted(by_part.items()))
-    remedy = "see the part in docs/guides/check-health.md, Readiness"
+    named = "; ".join(f"{what}: {few(those)}" for what, those in sorted(by_part.items()))
+    message = sentence("parts_in_trouble", parts=named)
+    remedy = sentence("see_parts")
     return fault(message, remedy) if states & set(_FAULTY) else warning(message, remedy)
 
 

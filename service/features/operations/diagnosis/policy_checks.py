@@ -10,6 +10,7 @@ from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
+from service.features.operations.sentences import sentence
 from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
 from service.kernel.feature import off_by
@@ -46,12 +47,12 @@ def shipped_files(_installation: Installation) -> Finding:
     """Edits inside the package were not reviewed, and the next update overwrites them."""
     changed = changed_files(DISTRIBUTION, _SHIPPED)
     if changed is None:
-        return ok("the service runs from a checkout, which has no file list")
+        return ok(sentence("files_of_checkout"))
     if not changed:
-        return ok("model and lines are unchanged since installation")
+        return ok(sentence("files_unchanged"))
     return fault(
-        f"changed since installation: {few(changed)}",
-        "install the package again; put your own files in policy.model and policy.folder",
+        sentence("files_changed", files=few(changed)),
+        sentence("install_again"),
     )
 
 
@@ -62,10 +63,12 @@ async def published_policy(installation: Installation) -> Finding:
         latest = await policy_revisions.latest(connection)
     if difference or latest is None:
         return fault(
-            difference or "no policy has been published",
-            "publish it again: send POST /api/policy/reload, or restart the service",
+            sentence("policy_differs", difference=difference)
+            if difference
+            else sentence("policy_unpublished"),
+            sentence("publish_again"),
         )
-    return ok(f"revision {latest.revision}, {latest.line_count} lines, up to date")
+    return ok(sentence("policy_up_to_date", revision=latest.revision, lines=latest.line_count))
 
 
 async def invariants(installation: Installation) -> Finding:
@@ -76,15 +79,14 @@ async def invariants(installation: Installation) -> Finding:
         broken = await broken_invariants(connection, stated, policy)
     if not broken and (missing := stated.unlisted):
         return warning(
-            f"{len(stated.statements)} statements hold, but the complete lists of open requests are "
-            f"missing: {', '.join(missing)}",
-            "add the lists of the shipped file to invariants.yaml of policy.folder",
+            sentence("invariants_unlisted", count=len(stated.statements), missing=missing),
+            sentence("list_open_requests"),
         )
     if not broken:
-        return ok(f"{len(stated.statements)} statements hold")
+        return ok(sentence("invariants_hold", count=len(stated.statements)))
     return fault(
-        few(map(str, broken), separator="; "),
-        "correct the named objects or the statement; changes that violate it further are refused",
+        sentence("invariants_broken", invariants=few(map(str, broken), separator="; ")),
+        sentence("mend_invariants"),
     )
 
 
@@ -96,14 +98,18 @@ async def policy_workers_agree(installation: Installation) -> Finding:
     newest = latest.revision if latest else 0
     behind = [worker for worker in present if worker.fault or worker.revision < newest]
     if not behind:
-        return ok(f"{len(present)} workers use revision {newest}" if present else "no worker is running")
+        return ok(
+            sentence("workers_agree", count=len(present), revision=newest)
+            if present
+            else sentence("no_worker")
+        )
     late = few(
         f"{worker.worker} with {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
         for worker in behind
     )
     return warning(
-        f"{len(behind)} of {len(present)} do not use revision {newest}: {late}",
-        "restart these nodes with the same version and settings",
+        sentence("workers_behind", count=len(behind), all=len(present), revision=newest, workers=late),
+        sentence("restart_nodes"),
     )
 
 
@@ -115,19 +121,23 @@ async def static_policies_agree(installation: Installation) -> Finding:
     others = [worker for worker in present if worker.own_digest != own]
     if not others:
         return ok(
-            (f"{len(present)} workers use the static policy {own[:8]}")
+            sentence("static_policy_shared", count=len(present), digest=own[:8])
             if present
-            else f"static policy {own[:8]}"
+            else sentence("static_policy", digest=own[:8])
         )
-    named = few(f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others)
-    message = f"{len(others)} of {len(present)} do not use the static policy {own[:8]}: {named}"
+    differing = {
+        "count": len(others),
+        "all": len(present),
+        "digest": own[:8],
+        "workers": few(f"{worker.worker} by {(worker.own_digest or 'none')[:8]}" for worker in others),
+    }
     strangers = [worker for worker in others if worker.own_digest not in allowed]
     if allowed and not strangers:
-        return ok(f"{message}; policy.own_digests lists all of them")
-    hint = "restart these nodes with the same version, settings (including policy.assurance) and policy files"
-    return (
-        fault(f"{message}; policy.own_digests does not list it", hint) if allowed else warning(message, hint)
-    )
+        return ok(sentence("static_policies_listed", **differing))
+    hint = sentence("same_policy_files")
+    if allowed:
+        return fault(sentence("static_policies_unlisted", **differing), hint)
+    return warning(sentence("static_policies_differ", **differing), hint)
 
 
 async def demands_met(installation: Installation) -> Finding:
@@ -138,9 +148,9 @@ async def demands_met(installation: Installation) -> Finding:
         strengths = await role_holdings.persons_by_strength(connection)
     unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
     if not unmet:
-        return ok("all users can meet the authentication demands of their permissions")
+        return ok(sentence("demands_met"))
     named = few((f"roles {finding.place}: {finding.reason}" for finding in unmet), separator="; ")
-    return warning(named, "ask these users to enrol a factor: docs/guides/second-factors.md")
+    return warning(sentence("demands_unmet", roles=named), sentence("enrol_factors_of_users"))
 
 
 async def request_rules(installation: Installation) -> Finding:
@@ -153,9 +163,9 @@ async def request_rules(installation: Installation) -> Finding:
     asked = await asyncio.to_thread(request_findings, persons, installation.policy.invariants)
     findings = [*asked, *alike]
     if not findings:
-        return ok("all requestable roles can be approved without violating invariants")
+        return ok(sentence("request_rules_fine"))
     named = few((f"{finding.place}: {finding.reason}" for finding in findings), separator="; ")
-    return warning(named, "change the request rule, or the holders of the codes of its stages")
+    return warning(sentence("request_rules_stuck", rules=named), sentence("change_request_rule"))
 
 
 async def tampering(installation: Installation) -> Finding:
@@ -164,12 +174,17 @@ async def tampering(installation: Installation) -> Finding:
         tampered = await policy_revisions.tamperings(connection)
     lately = [revision for revision in tampered if revision.create_time > datetime.now(UTC) - _LATELY]
     if not lately:
-        return ok(f"no stored line was changed directly in the database in {_LATELY.days} days")
+        return ok(sentence("no_tampering", days=_LATELY.days))
     last = lately[-1]
     return warning(
-        f"{len(lately)} revisions in {_LATELY.days} days replaced lines or revisions that were changed "
-        f"directly in the database; the last is {last.revision}, with {last.tampered} of them",
-        "find out what else writes to sys.casbin_rule and sys.policy_revision",
+        sentence(
+            "tampering_repaired",
+            count=len(lately),
+            days=_LATELY.days,
+            revision=last.revision,
+            lines=last.tampered,
+        ),
+        sentence("find_writer"),
     )
 
 
@@ -179,22 +194,21 @@ async def seals(installation: Installation) -> Finding:
     async with installation.records() as connection:
         latest = await policy_revisions.latest(connection)
         if latest is None:
-            return ok("no policy has been published")
+            return ok(sentence("policy_unpublished"))
         judgement, present = await made.judged(connection, latest), await policy_workers.present(connection)
     if not judgement.is_trusted:
         return fault(
-            f"revision {latest.revision} is not trusted: {judgement.reason}",
-            "set the same keys as on the other nodes, then run 'portcullis policy republish'",
+            sentence("revision_not_trusted", revision=latest.revision, reason=judgement.reason),
+            sentence("set_same_keys"),
         )
     if not made.key_ids:
-        return ok(f"any revision is trusted, including {latest.revision}: oplog.chain_key is not set")
+        return ok(sentence("seals_off", revision=latest.revision))
     if made.sealed_from is not None:
-        return ok(f"revision {latest.revision} is sealed; all revisions since {made.sealed_from} must be")
+        return ok(sentence("revision_sealed", revision=latest.revision, since=made.sealed_from))
     without = [worker.worker for worker in present if made.key_ids and not made.can_all_seal([worker])]
-    named = f": {few(without)} can't create seals" if without else ""
     return warning(
-        f"revisions without a seal are trusted{named}",
-        "start all nodes with this version and the same oplog.chain_key",
+        sentence("workers_without_seals", workers=few(without)) if without else sentence("unsealed_trusted"),
+        sentence("seal_everywhere"),
     )
 
 
@@ -202,24 +216,27 @@ async def extensions(installation: Installation) -> Finding:
     """An extension whose tables are older than its code fails in its requests."""
     named = installation.policy.extensions
     if not named:
-        return ok("none")
+        return ok(sentence("no_extension"))
     async with installation.records() as connection:
         behind = await connection.run_sync(unmigrated, named)
     if behind:
-        return fault(f"the tables of {', '.join(behind)} are not up to date", "portcullis db migrate")
-    return ok(f"{', '.join(extension.name for extension in named)}, with tables up to date")
+        return fault(
+            sentence("extension_tables_old", extensions=behind),
+            sentence("run_command", command="portcullis db migrate"),
+        )
+    return ok(sentence("extensions_fine", extensions=[extension.name for extension in named]))
 
 
 async def features_off(installation: Installation) -> Finding:
     """Stored data of a disabled feature may stay in effect without the feature serving it."""
     off = installation.settings.features.off
     if not off:
-        return ok("all are on")
+        return ok(sentence("all_features_on"))
     async with installation.records() as connection:
         needed = await rows_in_need(connection, off)
     if needed:
-        return fault("; ".join(needed), "remove the feature from features.off, or follow the message")
-    return ok(f"off: {', '.join(feature.name for feature in off_by(off))}")
+        return fault(sentence("features_needed", features="; ".join(needed)), sentence("turn_feature_on"))
+    return ok(sentence("features_off", features=[feature.name for feature in off_by(off)]))
 
 
 async def permission_codes(installation: Installation) -> Finding:
@@ -229,13 +246,16 @@ async def permission_codes(installation: Installation) -> Finding:
         additions = await connection.run_sync(seed_catalogue.pending, covered, extensions)
         lacking = await connection.run_sync(seed_catalogue.lacking, extensions)
     if additions:
-        return warning(" ".join(describe_additions(additions)), "start the service to add them")
+        return warning(
+            sentence("codes_to_add", additions=" ".join(describe_additions(additions))),
+            sentence("start_to_add"),
+        )
     if lacking:
         return warning(
-            f"no enabled Button has {', '.join(lacking)}: only wildcards grant it",
-            "create or enable a Button with the code, or accept that only holders of a wildcard have it",
+            sentence("codes_without_button", codes=lacking),
+            sentence("create_button"),
         )
-    return ok(f"each of the {len(permissions(installation.policy.catalogue))} codes has an enabled Button")
+    return ok(sentence("codes_with_buttons", count=len(permissions(installation.policy.catalogue))))
 
 
 async def permission_bits(installation: Installation) -> Finding:
@@ -243,12 +263,12 @@ async def permission_bits(installation: Installation) -> Finding:
     async with installation.records() as connection:
         positions = await bit_positions.overview(connection)
     highest = -1 if positions.highest is None else positions.highest
-    message = f"the highest bit position is {highest}; {positions.waiting} are waiting to be released"
+    message = sentence("bit_positions", highest=highest, waiting=positions.waiting)
     if highest < _HIGH:
         return ok(message)
     return warning(
         message,
-        "find the author of the permission code changes in the operation log (module menu), and stop them",
+        sentence("find_code_changes"),
     )
 
 
@@ -261,18 +281,18 @@ async def routes(installation: Installation) -> Finding:
     problems = []
     missing = len(difference.proposed) + len(difference.unbindable)
     if missing and not shipped.leaves_unregistered:
-        problems.append(
-            f"{missing} routes are not registered, and therefore closed to everyone (policy.unregistered)"
-        )
+        problems.append(sentence("routes_closed", count=missing))
     if stray := difference.unrouted:
         problems.append(
-            f"{len(stray)} resources match no route, for example {stray[0].method} {stray[0].path}"
+            sentence("resources_without_route", count=len(stray), route=f"{stray[0].method} {stray[0].path}")
         )
     if problems:
-        return warning(
-            "; ".join(problems),
-            "portcullis policy sync registers missing routes, and lists resources without a route",
+        message = (
+            problems[0]
+            if len(problems) == 1
+            else sentence("both_findings", first=problems[0], second=problems[1])
         )
+        return warning(message, sentence("sync_routes"))
     if missing:
-        return ok(f"{missing} are not registered: the endpoint layer decides them by their codes")
-    return ok(f"all {len(known)} are registered, or public")
+        return ok(sentence("routes_unregistered", count=missing))
+    return ok(sentence("routes_registered", count=len(known)))

@@ -2,6 +2,7 @@
 
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 
+from service.features.operations.sentences import sentence
 from service.kernel.hosts import is_local
 from service.operator.findings import Finding, Installation, fault, ok, warning
 from service.settings import FIRST_PASSWORD
@@ -13,11 +14,11 @@ def cookie_mode(installation: Installation) -> Finding:
     """Cookies over plain HTTP can be read and set by anybody on the network path."""
     auth = installation.settings.auth
     if not auth.is_read_cookie:
-        return ok("off")
+        return ok(sentence("cookies_off"))
     if auth.cookie_secure:
-        return ok("on, over TLS only")
-    message = "on, but cookies are sent without TLS"
-    remedy = "set auth.cookie_secure to true, and use a TLS proxy in front"
+        return ok(sentence("cookies_secure"))
+    message = sentence("cookies_insecure")
+    remedy = sentence("secure_cookies")
     alone = is_local(installation.settings.server.host) and not installation.settings.server.trusted_proxies
     return warning(message, remedy) if alone else fault(message, remedy)
 
@@ -64,10 +65,10 @@ def deny_check(installation: Installation) -> Finding:
     """Without it, revoked rights stay in effect until the token expires."""
     auth = installation.settings.auth
     if auth.per_request_deny_check:
-        return ok("on: bans and changed rights take effect at the next request")
+        return ok(sentence("denials_checked"))
     return warning(
-        f"off; bans, logouts and changed rights take effect after up to {auth.access_timeout} s",
-        "set auth.per_request_deny_check to true",
+        sentence("denials_unchecked", seconds=auth.access_timeout),
+        sentence("check_denials"),
     )
 
 
@@ -75,8 +76,8 @@ def throttling(installation: Installation) -> Finding:
     """Without throttling, passwords can be guessed as fast as they are hashed."""
     throttle = installation.settings.throttle
     if throttle.enabled:
-        return ok(f"{throttle.login_account} logins to one account in {throttle.window} s")
-    return warning("off; passwords can be guessed without a limit", "set throttle.enabled to true")
+        return ok(sentence("logins_throttled", count=throttle.login_account, seconds=throttle.window))
+    return warning(sentence("logins_unthrottled"), sentence("throttle_logins"))
 
 
 def first_password(installation: Installation) -> Finding:
@@ -87,10 +88,10 @@ def first_password(installation: Installation) -> Finding:
         and installation.server.schema.stored
     ):
         return warning(
-            f"{FIRST_PASSWORD} is set, but no longer has an effect",
-            f"remove {FIRST_PASSWORD} from the environment",
+            sentence("first_password_set", variable=FIRST_PASSWORD),
+            sentence("unset_first_password", variable=FIRST_PASSWORD),
         )
-    return ok("the environment contains no password")
+    return ok(sentence("first_password_unset"))
 
 
 def _collapsed(networks: tuple[IPv4Network | IPv6Network, ...]) -> list[IPv4Network | IPv6Network]:

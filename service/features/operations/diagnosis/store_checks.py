@@ -5,7 +5,9 @@ from typing import Final
 from service import __version__
 from service.audit.journal import LOG_CONNECTIONS
 from service.errors import Unavailable
-from service.kernel.text import counted, printable
+from service.features.operations.sentences import sentence
+from service.kernel.coded_sentences import Sentence
+from service.kernel.text import printable
 from service.keyspace import MOST_BEHIND
 from service.keyspace.inspection import StoreFacts
 from service.operator.findings import Finding, Installation, Unanswered, fault, ok, unknown, warning
@@ -23,21 +25,24 @@ _APART = 1.0  # seconds of difference that are reported
 def database(installation: Installation) -> Finding:
     """Everything except the verification of tokens needs the database."""
     if not installation.settings.database.url:
-        raise Unanswered("no embedded server is running")
+        raise Unanswered(sentence("no_embedded_server"))
     if installation.server is None:
-        return _refused(installation.server_fault, "database.url: host, port, user, password and database")
+        return _refused(installation.server_fault, sentence("database_address"))
     version = f"PostgreSQL {installation.server.version // 10_000}.{installation.server.version % 10_000}"
     if installation.server.version < LEAST_SERVER:
-        return fault(version, f"PostgreSQL {LEAST_SERVER // 10_000} or later is needed")
+        least = f"PostgreSQL {LEAST_SERVER // 10_000}"
+        return fault(sentence("server_version", version=version), sentence("later_needed", version=least))
     if installation.server.read_only:
-        return fault(f"{version}, read-only: writes are impossible", "set database.url to the primary")
-    return ok(version)
+        return fault(
+            sentence("server_read_only", version=version), sentence("set_primary", setting="database.url")
+        )
+    return ok(sentence("server_version", version=version))
 
 
-def _refused(reason: str, url: str) -> Finding:
+def _refused(reason: str, url: Sentence) -> Finding:
     """Return the finding of an unusable server, with the given reason."""
     if not reason:
-        return fault("does not answer", f"start the server, and check {url}")
+        return fault(sentence("server_silent"), sentence("start_server", address=url))
     remedy = f"correct the error on the server, or in {url}"
     if "No space left on device" in reason:
         remedy = "free disk space on the server, and check its log"
@@ -59,57 +64,67 @@ def connections(installation: Installation) -> Finding:
     """A worker that gets no connection answers 503."""
     server, settings = installation.server, installation.settings
     if server is None:
-        raise Unanswered("the database does not answer")
+        raise Unanswered(sentence("database_silent"))
     if settings.database.direct_url:
-        return ok("a connection pooler is in between")
+        return ok(sentence("pooler_between"))
     each = connections_of(settings)
     node = settings.server.workers * each
     room = server.connections // node
-    message = f"a node opens up to {node} of {server.connections} connections ({each} per worker)"
+    counted = {"count": node, "most": server.connections, "each": each}
     if room == 0:
-        return fault(message, "raise max_connections, or lower server.workers or database.pool_size")
-    return ok(f"{message}: enough for {room} {'nodes' if room > 1 else 'node'} of this size")
+        return fault(sentence("connections_needed", **counted), sentence("more_connections"))
+    return ok(sentence("connections_enough", **counted, nodes=room))
 
 
 def schema(installation: Installation) -> Finding:
     """This version can't read the tables before a start has migrated them."""
     server = installation.server
     if server is None:
-        raise Unanswered("the database does not answer")
+        raise Unanswered(sentence("database_silent"))
     standing = server.schema
     if standing.is_usable and standing.is_newer:
-        return ok(f"{standing.stored}, of version {standing.migrated_by}; this version can work with it")
+        return ok(sentence("schema_newer", schema=standing.stored, version=standing.migrated_by))
     if standing.is_usable:
-        return ok(f"{standing.stored}, up to date")
+        return ok(sentence("schema_up_to_date", schema=standing.stored))
     if standing.stored is None:
-        return fault("none: nothing was ever started on this database", "portcullis serve")
+        return fault(sentence("no_schema"), sentence("run_command", command="portcullis serve"))
     if standing.is_newer and standing.least_version is not None:
         return fault(
-            f"{standing.stored} needs version {standing.least_version} or later; this is {__version__}",
-            f"run version {standing.least_version} or later",
+            sentence(
+                "schema_needs_later",
+                schema=standing.stored,
+                least=standing.least_version,
+                version=__version__,
+            ),
+            sentence("run_later", version=standing.least_version),
         )
     return fault(
-        f"{standing.stored}, but this version needs {standing.expected}",
-        "run portcullis db migrate, or use the version that migrated the database",
+        sentence("schema_older", schema=standing.stored, expected=standing.expected),
+        sentence("run_migration"),
     )
 
 
 def session_store(installation: Installation) -> Finding:
     """No guarded request passes without it."""
     if not installation.settings.redis.url:
-        raise Unanswered("no embedded server is running")
+        raise Unanswered(sentence("no_embedded_server"))
     if installation.store is None:
-        return _refused(installation.store_fault, "redis.url: host, port, user, password and number")
+        return _refused(installation.store_fault, sentence("session_store_address"))
     store = installation.store
     if store.version is None:
-        return unknown("this account is not allowed to read the version (INFO)")
+        return unknown(sentence("version_unreadable"))
     if store.version < _LEAST_STORE:
-        return fault(f"{store.product}", "Valkey or Redis 7 or later is needed")
+        return fault(
+            sentence("server_version", version=store.product),
+            sentence("later_needed", version="Valkey or Redis 7"),
+        )
     redis = installation.settings.redis
-    shards = f", {store.shards} shards" if store.shards > 1 else ""
-    return (
-        _unfit(store, redis.url, redis.wait_replicas) or _elsewhere(store) or ok(f"{store.product}{shards}")
+    fine = (
+        sentence("store_of_shards", product=store.product, shards=store.shards)
+        if store.shards > 1
+        else sentence("server_version", version=store.product)
     )
+    return _unfit(store, redis.url, redis.wait_replicas) or _elsewhere(store) or ok(fine)
 
 
 def _elsewhere(store: StoreFacts) -> Finding | None:
@@ -117,27 +132,26 @@ def _elsewhere(store: StoreFacts) -> Finding | None:
     filled = store.keys_by_number or {}
     if not filled or store.number in filled:
         return None
-    others = ", ".join(f"{number} ({counted(count, 'key')})" for number, count in sorted(filled.items()))
+    others = [
+        sentence("keys_of_number", number=number, count=count) for number, count in sorted(filled.items())
+    ]
     return warning(
-        f"{store.product}: database number {store.number} is empty, but there are keys in {others}",
-        "if the sessions are there, put that number at the end of redis.url, such as redis://host:6379/1",
+        sentence("store_empty", product=store.product, number=store.number, others=others),
+        sentence("choose_number"),
     )
 
 
 def _unfit(store: StoreFacts, url: str, needed: int) -> Finding | None:
     """Return the fault of the server's role, cluster or replicas; ``needed`` replicas must confirm."""
     if store.mode == "cluster" and not url.startswith(("redis+cluster:", "rediss+cluster:")):
-        return fault(
-            f"{store.product}, a cluster", "set redis.url to its servers: redis+cluster://host1,host2"
-        )
+        return fault(sentence("store_is_cluster", product=store.product), sentence("name_cluster"))
     if store.role not in ("master", "primary", None):
-        return fault(f"{store.product}, a replica: writes are impossible", "set redis.url to the primary")
-    if store.replicas is not None and store.replicas < needed:
-        message = (
-            f"{store.product}, {store.replicas} replicas: logins and logouts fail, since they wait for "
-            f"{needed}"
+        return fault(
+            sentence("store_is_replica", product=store.product), sentence("set_primary", setting="redis.url")
         )
-        return fault(message, "attach replicas, or lower redis.wait_replicas")
+    if store.replicas is not None and store.replicas < needed:
+        message = sentence("replicas_lacking", product=store.product, count=store.replicas, needed=needed)
+        return fault(message, sentence("attach_replicas"))
     return (_unfit_cluster(store, needed) if store.shards > 1 else None) or _unguarded(store, needed)
 
 
@@ -145,29 +159,22 @@ def _unguarded(store: StoreFacts, needed: int) -> Finding | None:
     if needed == 0 or store.needs_replicas is not False:
         return None
     return warning(
-        f"{store.product}, redis.wait_replicas is {needed}, but min-replicas-to-write is not set: without "
-        "replicas, logins and logouts take effect but return 503",
-        f"set min-replicas-to-write to {needed} and min-replicas-max-lag to 2 on all servers",
+        sentence("replicas_unguarded", product=store.product, needed=needed),
+        sentence("guard_replicas", needed=needed),
     )
 
 
 def _unfit_cluster(store: StoreFacts, needed: int) -> Finding | None:
     if store.covered < 1:
-        message = (
-            f"{store.product}, only {store.covered:.1%} of the slots have a server: some users can't log in"
-        )
-        return fault(message, "find the failed primaries and replicas: CLUSTER NODES")
+        message = sentence("slots_uncovered", product=store.product, share=f"{store.covered:.1%}")
+        return fault(message, sentence("find_failed"))
     if store.needs_all:
-        message = f"{store.product}: if one shard fails, requests of all users are refused"
-        return warning(message, "set cluster-require-full-coverage to no")
+        return warning(sentence("shards_all_needed", product=store.product), sentence("allow_partial"))
     if 0 < needed < store.most_replicas:
-        message = (
-            f"{store.product}, {store.most_replicas} replicas of a shard, of which {needed} must confirm"
+        message = sentence(
+            "replicas_unconfirmed", product=store.product, count=store.most_replicas, needed=needed
         )
-        remedy = (
-            "an unconfirmed replica can become the primary: set redis.wait_replicas to the number of replicas"
-        )
-        return warning(message, remedy)
+        return warning(message, sentence("confirm_all"))
     return None
 
 
@@ -175,43 +182,45 @@ def eviction(installation: Installation) -> Finding:
     """An evicted deny marker lets a banned user in."""
     store = installation.sessions
     if store.policy is None:
-        return unknown("this account is not allowed to read maxmemory-policy (INFO)")
+        return unknown(sentence("eviction_unreadable"))
     if store.policy == "noeviction":
-        return ok("noeviction: no keys are evicted")
-    message = f"maxmemory-policy is {store.policy}: deny markers and sessions can be evicted"
-    remedy = "set maxmemory-policy to noeviction"
-    return fault(message, remedy) if store.memory else warning(f"{message} once maxmemory is set", remedy)
+        return ok(sentence("no_eviction"))
+    remedy = sentence("turn_eviction_off")
+    if store.memory:
+        return fault(sentence("keys_evicted", policy=store.policy), remedy)
+    return warning(sentence("keys_evicted_later", policy=store.policy), remedy)
 
 
 def persistence(installation: Installation) -> Finding:
     """Without persistence a restart loses sessions, and markers that stop tokens."""
     store = installation.sessions
     if store.appends:
-        return ok("appendonly: each write is persisted")
+        return ok(sentence("writes_persisted"))
     if store.appends is None or (store.snapshots is None and not store.appends):
-        return unknown("this account is not allowed to read the persistence settings (INFO, CONFIG GET save)")
-    remedy = "set appendonly to yes"
+        return unknown(sentence("persistence_unreadable"))
+    remedy = sentence("persist_writes")
     if store.snapshots:
-        return warning("snapshots only: a crash restores ended sessions", remedy)
-    return warning("no persistence: a restart lifts bans and ends all sessions", remedy)
+        return warning(sentence("snapshots_only"), remedy)
+    return warning(sentence("no_persistence"), remedy)
 
 
 def clocks(installation: Installation) -> Finding:
     """Tokens are judged by the session store's time; it is not trusted if it is far behind a machine's."""
     leeway = installation.settings.auth.jwt_leeway
     store = installation.sessions.ahead
-    offsets = [f"session store {store:+.1f} s"]
-    if installation.server is not None:
-        offsets.append(f"database {installation.server.ahead:+.1f} s")
-    message = f"{', '.join(offsets)} relative to this machine"
-    remedy = "synchronise the clocks of all machines, for example with NTP"
+    message = (
+        sentence("clock_of_store", store=f"{store:+.1f}")
+        if installation.server is None
+        else sentence("clocks_compared", store=f"{store:+.1f}", database=f"{installation.server.ahead:+.1f}")
+    )
+    remedy = sentence("synchronise_clocks")
     if abs(store) > MOST_BEHIND:
-        return fault(f"{message}: one of the clocks is wrong", remedy)
+        return fault(sentence("clock_wrong", offsets=message), remedy)
     if was_ahead := installation.sessions.was_ahead:
-        message = f"{message}; times in the session store are {was_ahead:.0f} s in the future"
-        return warning(f"{message}: its clock was ahead", f"they are harmless, but {remedy}")
+        message = sentence("clock_was_ahead", offsets=message, seconds=round(was_ahead))
+        return warning(message, sentence("harmless_but", remedy=remedy))
     if abs(store) > leeway:
-        return warning(f"{message}: more than auth.jwt_leeway, {leeway} s", remedy)
+        return warning(sentence("clock_beyond_leeway", offsets=message, leeway=leeway), remedy)
     apart = max(abs(store), abs(installation.server.ahead) if installation.server else 0.0)
     return warning(message, remedy) if apart > _APART else ok(message)
 
@@ -233,8 +242,8 @@ def judged(state: Replication, url: str) -> Finding:
     """Return the finding about the standbys of the database at ``url``."""
     if state.waits and all(standby.synchronous is False for standby in state.standbys):
         return fault(
-            "synchronous_standby_names requires a standby, but none is synchronous: all writes wait",
-            "start the standby, or set a running one",
+            sentence("standby_missing"),
+            sentence("start_or_set_standby"),
         )
     late = [
         standby.name
@@ -243,41 +252,44 @@ def judged(state: Replication, url: str) -> Finding:
     ]
     if late:
         return warning(
-            f"{', '.join(map(printable, late))} lags by more than {_LATE:g} s or {_BEHIND // _MIB} MiB",
-            "check the log of the standby and the network in between",
+            sentence(
+                "standbys_lag",
+                names=[printable(name) for name in late],
+                seconds=round(_LATE),
+                size=_BEHIND // _MIB,
+            ),
+            sentence("check_standby"),
         )
     servers = len(list(tcp_addresses(url)))
     if servers > 1 and not state.standbys:
         return warning(
-            f"database.url has {servers} servers, but no standby replicates the primary",
-            "start the standby, and check its log",
+            sentence("standby_unconnected", count=servers),
+            sentence("start_standby"),
         )
     return ok(_standby_counts(state))
 
 
-def _standby_counts(state: Replication) -> str:
+def _standby_counts(state: Replication) -> Sentence:
     if not state.standbys:
-        return "none is connected"
+        return sentence("no_standby")
     synchronous = sum(bool(standby.synchronous) for standby in state.standbys)
-    return f"{counted(len(state.standbys), 'standby')}, {synchronous} synchronous"
+    return sentence("standbys_counted", count=len(state.standbys), synchronous=synchronous)
 
 
 async def read_replica(installation: Installation) -> Finding:
     """Without it, the logs are read from the primary."""
     database = installation.settings.database
     if not database.replica_url:
-        return ok("database.replica_url is not set")
+        return ok(sentence("no_read_replica"))
     opened = Database(database.replica_url, pool_size=1, timeout=database.timeout, writes=False)
     try:
         async with opened, opened.snapshot() as connection:
             standby = await is_standby(connection)
     except Unavailable:
-        return warning("it does not answer", "start the standby, or correct database.replica_url")
+        return warning(sentence("read_replica_silent"), sentence("start_read_replica"))
     if not standby:
-        return warning(
-            "the server is not a standby but accepts writes", "set database.replica_url to a standby"
-        )
-    return ok("the standby responds")
+        return warning(sentence("read_replica_accepts_writes"), sentence("set_read_replica"))
+    return ok(sentence("read_replica_responds"))
 
 
 def store_replicas(installation: Installation) -> Finding:
@@ -285,9 +297,7 @@ def store_replicas(installation: Installation) -> Finding:
     store = installation.sessions
     needed = installation.settings.redis.wait_replicas
     if not store.replica_lags:
-        return ok("none is attached" if not needed else "unknown: see session-store")
+        return ok(sentence("replicas_unknown") if needed else sentence("no_replica"))
     late = sum(lag is None or lag > _SILENT for lag in store.replica_lags)
-    message = f"{counted(len(store.replica_lags), 'replica')}, {late} out of touch for {_SILENT} s"
-    return (
-        warning(message, "check the log of the replica and the network in between") if late else ok(message)
-    )
+    message = sentence("replicas_counted", count=len(store.replica_lags), late=late, seconds=_SILENT)
+    return warning(message, sentence("check_replica")) if late else ok(message)

@@ -6,9 +6,9 @@ from typing import Final
 from service.administration.jobs import all_jobs
 from service.errors import Unavailable
 from service.features.operations import store as backups
+from service.features.operations.sentences import sentence
 from service.jobs.runner import Job
 from service.jobs.scheduler import LOOK_EVERY
-from service.kernel.text import counted
 from service.keyspace import LogCounts, SessionStore
 from service.operator.findings import (
     Finding,
@@ -31,23 +31,20 @@ async def backup(installation: Installation) -> Finding:
     """Without a backup, lost data can't be restored."""
     days = installation.settings.database.backup_days
     if not days:
-        return ok("not checked: database.backup_days is 0")
+        return ok(sentence("backups_unchecked"))
     async with installation.records() as connection:
         last = await backups.latest(connection)
         overdue = (await backups.standing(connection, days)).overdue
     if last is not None:
-        message = f"the last backup was made at {last.snapshot_time:%Y-%m-%d %H:%M} UTC by {last.user_name}"
+        made = {"time": f"{last.snapshot_time:%Y-%m-%d %H:%M} UTC", "name": last.user_name}
         if overdue:
-            return warning(
-                f"{message}: older than {days} days", "find out why portcullis backup does not run"
-            )
-        return ok(message)
+            return warning(sentence("backup_overdue", **made, days=days), sentence("find_backup"))
+        return ok(sentence("backup_made", **made))
     if not overdue:
-        return ok("none yet; the installation is new")
+        return ok(sentence("no_backup_yet"))
     return warning(
-        "portcullis backup has never been run",
-        "run it regularly (docs/guides/backup.md), or set database.backup_days to 0 if another tool "
-        "makes backups",
+        sentence("never_backed_up"),
+        sentence("run_backups"),
     )
 
 
@@ -58,19 +55,19 @@ async def jobs_in_time(installation: Installation) -> Finding:
     async with installation.records() as connection:
         stored = await jobs.stored(connection, [job.name for job in known])
     if not stored:
-        return ok("none yet: the first start of the service adds them")
+        return ok(sentence("no_jobs_yet"))
     failing = [
         stored_job.job_name for stored_job in stored.values() if stored_job.failing and not stored_job.paused
     ]
     overdue = [job.name for job in known if job.name in stored and _is_overdue(job, stored[job.name])]
     paused = [stored_job.job_name for stored_job in stored.values() if stored_job.paused]
     if failing:
-        message = f"the last run failed: {', '.join(sorted(failing))}"
-        return fault(message, "portcullis jobs list shows the reasons")
+        return fault(sentence("jobs_fail", jobs=sorted(failing)), sentence("list_jobs"))
     if overdue:
-        return warning(f"overdue: {', '.join(overdue)}", "check that the service runs, and check its log")
-    suffix = f"; paused: {', '.join(sorted(paused))}" if paused else ""
-    return ok(f"{counted(len(stored), 'job')}, none failing or overdue{suffix}")
+        return warning(sentence("jobs_overdue", jobs=overdue), sentence("check_service"))
+    if paused:
+        return ok(sentence("jobs_fine_some_paused", count=len(stored), jobs=sorted(paused)))
+    return ok(sentence("jobs_fine", count=len(stored)))
 
 
 def _is_overdue(job: Job, stored: StoredJob) -> bool:
@@ -90,24 +87,23 @@ async def log_entries(installation: Installation) -> Finding:
         async with SessionStore(settings.redis, settings.auth) as store:
             log_counts = await store.log.counts()
     except Unavailable:
-        raise Unanswered("the session store does not answer in time") from None
+        raise Unanswered(sentence("session_store_slow")) from None
     return _judged(log_counts)
 
 
 def _judged(counts: LogCounts) -> Finding:
-    summary = f"{counts.accepted} accepted, {counts.written} written, {counts.under_way} in progress"
+    counted = {"accepted": counts.accepted, "written": counts.written, "pending": counts.under_way}
     if counts.dropped:
         return warning(
-            f"{summary}, {counts.dropped} dropped",
-            "increase oplog.memory_limit and oplog.stream_limit, or find out why the stores did not "
-            "accept them",
+            sentence("entries_dropped", **counted, dropped=counts.dropped),
+            sentence("keep_entries"),
         )
     if counts.set_aside:
         return warning(
-            f"{summary}, {counts.set_aside} set aside because the database rejected them",
-            "see the entries and reasons in sys.log_set_aside",
+            sentence("entries_set_aside", **counted, aside=counts.set_aside),
+            sentence("see_set_aside"),
         )
-    return ok(summary)
+    return ok(sentence("entries_counted", **counted))
 
 
 async def log_months_ahead(installation: Installation) -> Finding:
@@ -116,12 +112,10 @@ async def log_months_ahead(installation: Installation) -> Finding:
     needed = {today, (today + _MONTH).replace(day=1)}
     async with installation.records() as connection:
         missing = [
-            f"{log} for {month:%Y-%m}"
+            sentence("partition_of_month", log=log, month=f"{month:%Y-%m}")
             for log in _LOGS
             for month in sorted(needed - set(await months.present(connection, log)))
         ]
     if missing:
-        return warning(
-            f"missing partitions of {', '.join(missing)}", "start the service, which creates them every hour"
-        )
-    return ok(f"partitions for {today:%Y-%m} and the next month")
+        return warning(sentence("partitions_missing", partitions=missing), sentence("make_partitions"))
+    return ok(sentence("partitions_made", month=f"{today:%Y-%m}"))

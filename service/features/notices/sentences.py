@@ -1,0 +1,25 @@
+"""The sentences of findings of the feature: see ``service.kernel.coded_sentences``."""
+
+from typing import Final
+
+from service.kernel.core_sentences import feature_sentences
+
+sentence: Final = feature_sentences(
+    {
+        "mail_server_responds": "the mail server responds; {waiting, plural, one {# mail} other {# mails}} "
+        "waiting, none for long",
+        "mail_off": "off: mail.url is empty",
+        "mail_unencrypted": "mails and their links are sent unencrypted",
+        "encrypt_mail": "use smtps or smtp+starttls",
+        "mails_rejected": "the mail server rejected the last {count} mails: {fault}",
+        "test_mail": "see docs/guides/mail.md; portcullis mail test shows the full response",
+        "mails_given_up": "{count, plural, one {# mail} other {# mails}} given up within a day",
+        "send_again": "GET /api/mail/list?state=given_up shows the reasons; send their contents again",
+        "waiting_mails": "GET /api/mail/list?state=waiting shows the reasons",
+        "mail_server_unusable": "the mail server can't be used: {fault}",
+        "see_mail_guide": "see docs/guides/mail.md",
+        "mails_late_because": "{count, plural, one {# mail} other {# mails}} waiting, the oldest for "
+        "{hours} h: {fault}",
+        "mails_late": "{count, plural, one {# mail} other {# mails}} waiting, the oldest for {hours} h",
+    }
+)
