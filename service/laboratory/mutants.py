@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from service.authz.engine.predicates import PREDICATES
 from service.authz.engine.rules import (
@@ -149,8 +149,9 @@ class Mutant:
 
     ``text`` describes the difference. Either ``added`` or ``deleted`` is a line, or ``expression`` is the
     matcher that replaces the model's. Answers can differ only for questions to ``layer``, about ``object``,
-    and about an object with a line of ``code``; None stands for any. ``unkeyed``: lines of other objects may
-    match.
+    and about an object with a line of ``code``; None stands for any. ``unkeyed`` names a dropped equality:
+    without that of layers, lines about the object in other layers may match; without that of objects, lines
+    about other objects in the layer.
     """
 
     kind: str
@@ -161,7 +162,7 @@ class Mutant:
     layer: str | None = None
     object: str | None = None
     code: str | None = None
-    unkeyed: bool = False
+    unkeyed: Literal["layer", "object"] | None = None
 
 
 def line_mutants(own: Collection[Rule], registered: Iterable[Rule]) -> Iterator[Mutant]:
@@ -236,16 +237,22 @@ def _replaced(
 
 
 def _equalities(matcher: Matcher) -> Iterator[Mutant]:
-    def made(text: str, layers: str, objects: str, layer: str | None = None) -> Mutant:
+    def made(
+        name: Literal["layer", "object"], text: str, layers: str, objects: str, layer: str | None = None
+    ) -> Mutant:
         whole = joined(layers, objects, matcher.rows)
-        return Mutant(EQUALITY_DROPPED, text, whole, layer=layer, unkeyed=True)
+        return Mutant(EQUALITY_DROPPED, text, whole, layer=layer, unkeyed=name)
 
-    for name, equality in (("layer", matcher.layers), ("object", matcher.objects)):
+    equalities: tuple[tuple[Literal["layer", "object"], str], ...] = (
+        ("layer", matcher.layers),
+        ("object", matcher.objects),
+    )
+    for name, equality in equalities:
         for layer in (None, *LAYERS):
             loose = "True" if layer is None else f"({equality} or r_layer == {layer!r})"
             where = "" if layer is None else f" in the layer {layer}"
             layers, objects = (loose, matcher.objects) if name == "layer" else (matcher.layers, loose)
-            yield made(f"without '{shown(equality)}'{where}", layers, objects, layer)
+            yield made(name, f"without '{shown(equality)}'{where}", layers, objects, layer)
 
 
 def _excepted(matcher: Matcher, row: str, codes: Iterable[str]) -> Iterator[Mutant]:

@@ -4,7 +4,7 @@ The search is exhaustive over a finite alphabet. A predicate compares a held cod
 by segment. So only held codes of these segments can differ: the line's own segments, ``*`` and one other
 segment. Their length is at most one segment more than the line's code. If each row of a matcher has one
 predicate of held codes, it allows a set of codes exactly if it allows one of them, or the empty set. So
-callers with one code are enough. If lines of other objects may match too, the codes of all lines are enough:
+callers with one code are enough. If lines of other objects may match too, the codes of those are enough:
 a caller who passes by another line's code also passes by holding exactly that code.
 
 Lines of endpoints are those of the policy. In the layers of resources and grants every code may have a line.
@@ -110,8 +110,11 @@ class Universe:
         each_word = {each.word: codes for each in contributions()}
         shared = derive([*beside, *bound, *words], codes, requestable=requestable, contributed=each_word)
         self.rules = Lines(own.rules).joined(shared)
-        self._every = tuple(self.rules)
-        self._codes = codes_of(self._every)
+        self._of_layer: dict[str, list[Rule]] = {}
+        self._of_object: dict[str, list[Rule]] = {}
+        for rule in self.rules:
+            self._of_layer.setdefault(rule.layer, []).append(rule)
+            self._of_object.setdefault(rule.object, []).append(rule)
         self._original = Judge(expression)
         self._answered: dict[tuple[str, str], list[tuple[Question, Answer]]] = {}
 
@@ -119,13 +122,20 @@ class Universe:
         """Return a question that ``mutant`` answers differently, with the correct answer, or None."""
         judge = self._original if mutant.expression is None else Judge(mutant.expression)
         for layer, name in self._objects(mutant):
-            altered = mutated(self.rules.of(layer, name), mutant)
-            asked = self._every if mutant.unkeyed else altered
+            altered = self._altered(layer, name, mutant)
             for question, right in self._asked(layer, name, altered, mutant):
-                wrong = judge.answer(question, asked, keyed=not mutant.unkeyed)
+                wrong = judge.answer(question, altered, keyed=not mutant.unkeyed)
                 if wrong != right:
                     return Witness(question, right, wrong)
         return None
+
+    def _altered(self, layer: str, name: str, mutant: Mutant) -> Sequence[Rule]:
+        """Return the lines that may decide about an object under ``mutant``."""
+        if mutant.unkeyed == "layer":
+            return self._of_object.get(name, ())
+        if mutant.unkeyed == "object":
+            return self._of_layer.get(layer, ())
+        return mutated(self.rules.of(layer, name), mutant)
 
     def _asked(
         self, layer: str, name: str, altered: Sequence[Rule], mutant: Mutant
@@ -133,7 +143,7 @@ class Universe:
         """Yield the distinguishable questions about an object, with the correct answers."""
         lines = self.rules.of(layer, name)
         if mutant.unkeyed or tuple(altered) != tuple(lines):
-            codes = self._codes if mutant.unkeyed else codes_of((*lines, *altered))
+            codes = codes_of((*lines, *altered))
             return self._judged(layer, name, callers(layer, codes, whole=not mutant.unkeyed))
         # All mutants of the matcher need the same questions.
         if (layer, name) not in self._answered:
