@@ -11,6 +11,7 @@ export { VIEWS as directories } from "./features/directories/feature.js";
 export { VIEWS as explain } from "./features/explain/feature.js";
 export { VIEWS as follower } from "./features/follower/feature.js";
 export { VIEWS as operations } from "./features/operations/feature.js";
+export { VIEWS as personal_keys } from "./features/personal_keys/feature.js";
 export { VIEWS as policy_history } from "./features/policy_history/feature.js";
 export { VIEWS as reviews } from "./features/reviews/feature.js";
 export { VIEWS as tables } from "./features/tables/feature.js";

@@ -73,32 +73,47 @@ const GROUPED = [
  * @param {import("./types/view").View[]} views
  */
 export function navigationOf(views) {
-  const groups = GROUPED.map(([title, entries]) => /** @type {Group} */ ([title, [...entries]]));
+  return GROUPED.map(([title, entries]) => /** @type {Group} */ ([title, joined(entries, views)]));
+}
+
+/**
+ * Return entries, and after them those that views of features bring.
+ * @param {Entry[]} own @param {import("./types/view").View[]} views
+ */
+function joined(own, views) {
+  const entries = [...own];
   for (const { pattern, entry } of views) {
-    for (const [, entries] of groups) {
-      const place = entries.findIndex(([path]) => path === entry?.after) + 1;
-      if (entry && place) entries.splice(place, 0, [pattern, entry.text, entry.icon]);
-    }
+    const place = entries.findIndex(([path]) => path === entry?.after) + 1;
+    if (entry && place) entries.splice(place, 0, [pattern, entry.text, entry.icon]);
   }
-  return groups;
+  return entries;
 }
 
 /** The path of the notices, which the account says the number of. */
 export const NOTICES = "/account/notices";
 
 /** The pages about the caller's own account. @type {Entry[]} */
-export const OWN = [
+const OWN = [
   ["/account", FRAME.account, "user"],
   [NOTICES, FRAME.notices, "bell"],
   ["/account/devices", FRAME.devices, "device"],
   ["/account/sign-ins", FRAME.logins, "log-in"],
 ];
 
+/**
+ * Return the pages about the caller's own account, with those of `views`.
+ * @param {import("./types/view").View[]} views
+ */
+export function ownOf(views) {
+  return joined(OWN, views);
+}
+
 /** Pages of the guide by the addresses of views; a page also serves the addresses below. */
 const PAGES_OF_GUIDE = /** @type {Record<string, string>} */ ({
   "/": "guides/console.html#find-your-way",
   "/access-requests": "guides/asking-for-access.html",
   "/account": "guides/second-factors.html",
+  "/account/keys": "reference/personal-keys.html",
   "/activity": "guides/console.html#audit-log-and-sign-ins",
   "/assignments": "guides/access-for-a-time.html",
   "/directories": "guides/provision-from-a-directory.html",

@@ -1,6 +1,6 @@
 // @ts-check
 /** What stands around every view: the navigation, the account, messages, the keyboard. */
-import { HEALTH, NOTICES, OWN, REQUESTS } from "../navigation.js";
+import { HEALTH, NOTICES, REQUESTS } from "../navigation.js";
 import { FRAME, GROUPS, SHORTCUTS } from "../strings/frame.js";
 import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark, PRODUCT } from "./dom.js";
@@ -8,7 +8,7 @@ import { keepFocus, leaveFocus } from "./focus.js";
 import * as health from "./health.js";
 import * as notices from "./notices.js";
 import * as queue from "./queue.js";
-import { match, navigation, page, reconsider, start, stop, useViews } from "./router.js";
+import { match, navigation, ownEntries, page, reconsider, start, stop, useViews } from "./router.js";
 import { session } from "./session.js";
 import { shownNumber, useZone, zoneOfPage } from "./locale.js";
 
@@ -210,9 +210,9 @@ async function refreshed() {
       h(
         "ul",
         null,
-        OWN.filter(([path]) => match(path)).map(([path, text, shown]) =>
-          h("li", null, link(path, icon(shown), text)),
-        ),
+        ownEntries()
+          .filter(([path]) => session.mayCall(match(path)?.view.operation))
+          .map(([path, text, shown]) => h("li", null, link(path, icon(shown), text))),
         h("li", null, button(FRAME.shortcuts, shortcuts, { icon: "help", kind: "plain" })),
         h("li", null, theme()),
         h(

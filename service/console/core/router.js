@@ -3,7 +3,7 @@
  * Shows the view of the address. Addresses are fragments, such as `#/users/17?tab=roles`, so that every view and filter
  * has a deep link and the server needs no routes.
  */
-import { guideTo, navigationOf, OWN } from "../navigation.js";
+import { guideTo, navigationOf, ownOf } from "../navigation.js";
 import { FRAME } from "../strings/frame.js";
 import { titleOf, trouble } from "../parts/trouble.js";
 import { Problem } from "../client/portcullis.js";
@@ -77,6 +77,11 @@ export function useViews(all) {
 /** Return the groups of the navigation, with the entries of all views. */
 export function navigation() {
   return navigationOf(views);
+}
+
+/** Return the entries of the pages about the caller's own account, with those of all views. */
+export function ownEntries() {
+  return ownOf(views);
 }
 
 /** Return the page that is shown. */
@@ -358,7 +363,7 @@ function above(path) {
 
 /** Return the entries of the navigation, and those of the caller's account. */
 function entries() {
-  return [...navigation().flatMap(([, all]) => all), ...OWN];
+  return [...navigation().flatMap(([, all]) => all), ...ownEntries()];
 }
 
 /** @param {Page} made @param {string} title @param {string} text @param {...import("./dom.js").Child} actions */

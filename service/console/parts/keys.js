@@ -1,6 +1,6 @@
 // @ts-check
-/** The API keys of a service account. A new key is shown once. */
-import { badge, button, empty, h } from "../core/dom.js";
+/** The API keys of a user. Those of service accounts are made here; a new key is shown once. */
+import { badge, button, h } from "../core/dom.js";
 import { ask, tell } from "./dialog.js";
 import { once } from "./once.js";
 import { codesIn } from "./policy.js";
@@ -14,42 +14,55 @@ import { KEYS as T } from "../strings/users.js";
 /** How long a key lasts unless the reader chooses otherwise: 90 days, in seconds. */
 const USUAL = 7_776_000;
 
+/** The columns of keys. @type {import("./table.js").Listing["columns"]} */
+export const COLUMNS = [
+  { title: T.name, cell: (apiKey) => apiKey.name },
+  { title: T.prefix, kind: "wide", cell: (apiKey) => h("code", null, apiKey.prefix) },
+  { title: T.scopes, cell: (apiKey) => (apiKey.scopes ? apiKey.scopes.join(", ") : T.everything) },
+  {
+    title: T.expires,
+    cell: (apiKey) =>
+      apiKey.expireTime
+        ? [
+            time(apiKey.expireTime),
+            " ",
+            Date.parse(apiKey.expireTime) < Date.now() && badge(T.expired, "bad"),
+          ]
+        : T.never,
+  },
+  {
+    title: T.used,
+    cell: (apiKey) => {
+      const used = time(apiKey.lastUseTime, { ago: true });
+      // The address is recorded of keys of people.
+      return used ? [used, apiKey.lastUseIp && h("small", null, " ", T.from(apiKey.lastUseIp))] : T.unused;
+    },
+  },
+  { title: T.created, kind: "wide", cell: (apiKey) => time(apiKey.createTime) },
+];
+
 /**
- * Return the list of the keys of a service account.
+ * Return the list of the keys of a user.
  * @param {Page} page
  * @param {import("../types/api").User} user
  */
 export function keys(page, { id, kind }) {
-  if (kind !== "service") return empty(T.persons);
+  const isService = kind === "service";
   const list = listing(page, {
     caption: T.caption,
     actions: [
-      page.may("POST /api/user/{id}/keys") && button(T.make, make, { icon: "plus", kind: "primary" }),
+      isService &&
+        page.may("POST /api/user/{id}/keys") &&
+        button(T.make, make, { icon: "plus", kind: "primary" }),
     ],
-    columns: [
-      { title: T.name, cell: (apiKey) => apiKey.name },
-      { title: T.prefix, cell: (apiKey) => h("code", null, apiKey.prefix) },
-      { title: T.scopes, cell: (apiKey) => (apiKey.scopes ? apiKey.scopes.join(", ") : T.everything) },
-      {
-        title: T.expires,
-        cell: (apiKey) =>
-          apiKey.expireTime
-            ? [
-                time(apiKey.expireTime),
-                " ",
-                Date.parse(apiKey.expireTime) < Date.now() && badge(T.expired, "bad"),
-              ]
-            : T.never,
-      },
-      { title: T.used, cell: (apiKey) => time(apiKey.lastUseTime, { ago: true }) ?? T.unused },
-      { title: T.created, cell: (apiKey) => time(apiKey.createTime) },
-    ],
+    columns: COLUMNS,
     load: async () => whole((await page.call("GET", "/api/user/{id}/keys", { path: { id } })).data.items),
     buttons: (apiKey) =>
       page.may("DELETE /api/user/{id}/keys/{keyId}") &&
       button(T.delete, () => remove(apiKey), { "aria-label": `${T.delete}: ${apiKey.name}` }),
-    empty: h("p", { class: "empty" }, T.none),
+    empty: h("p", { class: "empty" }, isService ? T.none : T.noneOfPerson),
   });
+
   async function make() {
     /** @type {import("../types/api").NewKeyOfUser | undefined} */ let made;
     const asked = await ask({
@@ -95,5 +108,5 @@ export function keys(page, { id, kind }) {
     await list.reload();
   }
 
-  return list;
+  return isService ? list : h("div", { class: "body" }, h("p", { class: "help" }, T.persons), list);
 }

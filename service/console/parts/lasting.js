@@ -12,8 +12,9 @@ const UNITS = [86_400, 3600, 60, 1];
  * Return a control for a field of the type custom, whose value is a number of seconds, null for none.
  * @param {string} name Of the field.
  * @param {number | null | undefined} seconds
+ * @param {number} [longest] The most seconds, which the usual lengths do not exceed.
  */
-export function lasting(name, seconds) {
+export function lasting(name, seconds, longest) {
   const number = h("input", { type: "number", name, min: "1", step: "1", "aria-label": T.number });
   const unit = h(
     "select",
@@ -35,7 +36,7 @@ export function lasting(name, seconds) {
       "div",
       { role: "group", tabindex: "-1" },
       h("div", { class: "lasting" }, number, unit),
-      chips(T.lengths, choose),
+      chips(lengthsUpTo(longest), choose),
     ),
     get: () => (number.value === "" ? null : Number(number.value) * Number(unit.value)),
     set,
@@ -57,18 +58,21 @@ export function ending(input, longest) {
     typed(input);
   };
   const show = () => {
-    const most = longest();
-    const usual = T.lengths.filter(([length]) => !most || length < most);
-    place.replaceChildren(
-      chips(
-        most ? [...usual, /** @type {[number, string]} */ ([most, T.longest(duration(most))])] : usual,
-        choose,
-      ),
-    );
+    place.replaceChildren(chips(lengthsUpTo(longest()), choose));
   };
   show();
   queueMicrotask(() => input.form?.addEventListener("change", show));
   return h("div", null, input, place);
+}
+
+/**
+ * Return the usual lengths up to the longest, and that one; null for no limit.
+ * @param {number | null | undefined} most
+ * @returns {[seconds: number, text: string][]}
+ */
+function lengthsUpTo(most) {
+  const usual = T.lengths.filter(([length]) => !most || length < most);
+  return most ? [...usual, [most, T.longest(duration(most))]] : usual;
 }
 
 /** @param {[seconds: number, text: string][]} lengths @param {(seconds: number) => void} choose */

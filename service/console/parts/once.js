@@ -6,6 +6,11 @@ import { dialog } from "./dialog.js";
 
 /** @param {string} title @param {string} about @param {string} text */
 export function once(title, about, text) {
+  return dialog(title, h("p", null, about), toCopy(title, text)).closed;
+}
+
+/** Return a text in a field that selects it, with what copies it. @param {string} title @param {string} text */
+export function toCopy(title, text) {
   const field = h("input", {
     type: "text",
     readonly: true,
@@ -26,5 +31,5 @@ export function once(title, about, text) {
     },
     { kind: "primary" },
   );
-  return dialog(title, h("p", null, about), field, h("div", { class: "buttons" }, copy)).closed;
+  return [field, h("div", { class: "buttons" }, copy)];
 }

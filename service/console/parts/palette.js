@@ -1,9 +1,8 @@
 // @ts-check
 /** Goes anywhere by name: to a page, a record, the explanation of a decision, or the request for a role. */
 import { h } from "../core/dom.js";
-import { match, navigation } from "../core/router.js";
+import { match, navigation, ownEntries } from "../core/router.js";
 import { session } from "../core/session.js";
-import { OWN } from "../navigation.js";
 import { ALIASES, PALETTE as T } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
 import { combobox } from "./combobox.js";
@@ -85,7 +84,7 @@ async function destinations(text, signal) {
 
 /** @param {string} text In lower case. @returns {Suggestion[]} */
 function pages(text) {
-  const all = [["/", FRAME.home], ...navigation().flatMap(([, entries]) => entries), ...OWN];
+  const all = [["/", FRAME.home], ...navigation().flatMap(([, entries]) => entries), ...ownEntries()];
   return all
     .filter(([path, title]) => named(title).some((name) => name.includes(text)) && offered(path))
     .map(([path, title]) => ({ text: title, group: T.pages, value: path }));

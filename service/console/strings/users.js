@@ -73,6 +73,7 @@ export const BANS = saying(T.BANS, {
 });
 
 export const KEYS = saying(T.KEYS, {
+  from: (/** @type {string} */ address) => say(T.KEYS.from, { address }),
   deleteTitle: (/** @type {string} */ name) => say(T.KEYS.deleteTitle, { name }),
   deleted: (/** @type {string} */ name) => say(T.KEYS.deleted, { name }),
 });

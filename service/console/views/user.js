@@ -27,6 +27,8 @@ import { ACTION, RECORD, RELATED } from "../strings/common.js";
 import { ORIGINS } from "../strings/providers.js";
 import { USERS as T } from "../strings/users.js";
 
+/** Served where people have keys. */
+const OWN_KEYS = "GET /api/user/profile/keys";
 const STATUS = "/api/user/{id}/status";
 
 /** @param {Page} page */
@@ -107,7 +109,7 @@ export async function show(page) {
           text: ORIGINS.tab,
           show: () => origins(page, user),
         },
-      (user.kind === "service" || page.path === `${base}/keys`) && {
+      (user.kind === "service" || page.may(OWN_KEYS) || page.path === `${base}/keys`) && {
         path: "keys",
         text: T.keys,
         show: () => keys(page, user),

@@ -31,6 +31,14 @@ class OwnKeyOrder(Schema):
     expires_in: Annotated[int, Meta(ge=1, le=10 * _YEAR, description="Seconds.", examples=[2_592_000])]
 
 
+class OwnKeysOfUser(KeysOfUser):
+    """The API keys of the caller, the oldest first, expired ones too."""
+
+    max_expires_in: Annotated[
+        int, Meta(description="The longest lifetime of a new key in seconds.", examples=[7_776_000])
+    ]
+
+
 class LeakedKey(Schema):
     """A key that somebody has found where it does not belong."""
 
@@ -39,10 +47,13 @@ class LeakedKey(Schema):
 
 class OwnKeys(Endpoint[PersonalKeys], at="/api/user/profile/keys"):
     @login(name="listOwnKeys")
-    async def on_get(self, context: RequestContext) -> KeysOfUser:
+    async def on_get(self, context: RequestContext) -> OwnKeysOfUser:
         """List the caller's own API keys."""
         keys = await self.part.own(context.user)
-        return KeysOfUser(items=[KeyOfUser.of(key, prefix=prefix_of(key)) for key in keys])
+        return OwnKeysOfUser(
+            items=[KeyOfUser.of(key, prefix=prefix_of(key)) for key in keys],
+            max_expires_in=self.part.longest,
+        )
 
     @login(name="createOwnKey", refuses=[Conflict])
     @by_session("create-personal-key")
