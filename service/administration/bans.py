@@ -18,7 +18,7 @@ from service.kernel.identity import Caller, Target
 from service.kernel.notify import Notices, acted_by
 from service.kernel.value_rules import BAN_REASON
 from service.records import accounts, bans, role_rights
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 
 WITHIN: Final = 10.0
 """Seconds that a ban may take, with what follows it in the session store."""
@@ -112,34 +112,33 @@ class Kicks:
     async def kick(self, caller: Caller, user_id: int) -> int:
         """End all sessions of a user and return their number; the user's API keys end too.
 
-        Raises ``NotFound`` if there is none of both.
+        Raises ``NotFound`` if there is none of both. The sessions end before the commit, so that a key whose
+        creation waits for it finds no session.
         """
-        target, had_keys = await self._target(caller, user_id, all_end=True)
-        try:
-            return await self.sessions.kick(target)
-        except NotFound:
-            if had_keys:
-                return 0
-            raise
+        async with self.database.transaction() as connection:
+            target = await self._target(connection, caller, user_id)
+            had_keys = await accounts.has_keys(connection, user_id)
+            await ALL_SESSIONS_END.emit(connection, user_id)
+            try:
+                return await self.sessions.kick(target)
+            except NotFound:
+                if had_keys:
+                    return 0
+                raise
 
     async def log_out_everywhere(self, caller: Caller) -> int:
         """End all sessions of the caller and return their number; the caller's API keys end too."""
         async with self.database.transaction() as connection:
             await ALL_SESSIONS_END.emit(connection, caller.user_id)
-        return await self.sessions.log_out_everywhere(caller)
+            return await self.sessions.log_out_everywhere(caller)
 
     async def kick_device(self, caller: Caller, user_id: int, device: str) -> None:
         """End the session of a user on ``device``; raises ``NotFound`` and ``ValidationFailed``."""
-        target, _had_keys = await self._target(caller, user_id)
+        async with self.database.transaction() as connection:
+            target = await self._target(connection, caller, user_id)
         await self.sessions.kick_device(target, device)
 
-    async def _target(self, caller: Caller, user_id: int, *, all_end: bool = False) -> tuple[Target, bool]:
-        """Return the user, and whether the user has API keys; with ``all_end`` those of a person end."""
-        async with self.database.transaction() as connection:
-            await role_rights.set_pace(connection, "urgent")
-            check = await self.delegation.check(connection, caller)
-            target = await check.target(connection, user_id, "end-sessions")
-            had_keys = await accounts.has_keys(connection, user_id)
-            if all_end:
-                await ALL_SESSIONS_END.emit(connection, user_id)
-            return target, had_keys
+    async def _target(self, connection: Connection, caller: Caller, user_id: int) -> Target:
+        await role_rights.set_pace(connection, "urgent")
+        check = await self.delegation.check(connection, caller)
+        return await check.target(connection, user_id, "end-sessions")

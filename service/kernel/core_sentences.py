@@ -294,8 +294,8 @@ _RECORDS: Final = {
     "same_paths_for_router": "{object} (resource {resource}) and {other} (resource {other_resource}) would "
     "be the same path for the router of {service}",
     "older_nodes": "{worker} runs a version that does not support {form, select, assurance {authentication "
-    "demands} request {access requests} review {reviews} windows {assignments with a start or an end} other "
-    "{an expiry of public access}}: upgrade all nodes first",
+    "demands} request {access requests} review {reviews} windows {assignments with a start or an end} "
+    "personal_keys {API keys of people} other {an expiry of public access}}: upgrade all nodes first",
     # Further records and acts
     "no_such_revision": "There is no such revision",
     "no_such_directory": "There is no such directory",

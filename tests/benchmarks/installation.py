@@ -87,7 +87,7 @@ async def api_key(settings: Settings) -> str:
                 Target(user_id, "others"),
                 key_name="bench",
                 hint=secret[:HINT],
-                digest=ApiKey(0, secret).digest,
+                digest=ApiKey(0, secret).digest_of("service"),
                 scopes=None,
                 seconds=None,
                 created_by=1,

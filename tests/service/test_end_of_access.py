@@ -40,7 +40,7 @@ def proxy(url: str) -> str:
         role, user = written(ROLE), written(ROBOT, "proxy", "proxy", "proxy")
         connection.execute(GIVES.encode(), (role, "system:policy:evaluate"))
         connection.execute("INSERT INTO sys.user_role (user_id, role_id) VALUES (%s, %s)", (user, role))
-        return str(ApiKey(written(KEY, user, ApiKey(1, secret).digest), secret))
+        return str(ApiKey(written(KEY, user, ApiKey(1, secret).digest_of("service")), secret))
 
 
 async def opened(client: httpx.AsyncClient) -> float:

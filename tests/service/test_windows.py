@@ -137,7 +137,7 @@ async def callers_of(
             user_id = await written(PERSON if place % 3 else ROBOT, name, name, name)
             if not place % 3:
                 secret = new_secret()
-                key_id = await written(KEY, user_id, ApiKey(1, secret).digest)
+                key_id = await written(KEY, user_id, ApiKey(1, secret).digest_of("service"))
                 caller.key = str(ApiKey(key_id, secret))
             given += [(user_id, window) for window in caller.record.windows]
             callers.append(caller)

@@ -118,7 +118,10 @@ def add_routes(routes: Routes, container: Any) -> None:
         "notices": parts.notices,
     }
     keys = PersonalKeys(
-        **shared, delegation=parts.delegation, longest=container.settings.auth.personal_key_max
+        **shared,
+        delegation=parts.delegation,
+        sessions=container.stores.sessions,
+        longest=container.settings.auth.personal_key_max,
     )
     routes.serve(OwnKeys(keys))
     routes.serve(OneOwnKey(keys))

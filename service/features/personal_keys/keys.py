@@ -8,9 +8,10 @@ import structlog
 
 from service.administration import change_log
 from service.administration.delegation import Delegation
+from service.administration.older_nodes import require_known
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
-from service.errors import Conflict, NotFound, ValidationFailed
+from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.features.personal_keys import store
 from service.features.personal_keys.sentences import sentence
 from service.features.personal_keys.uses import network_of
@@ -25,8 +26,10 @@ from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
 from service.kernel.value_rules import code_fault
+from service.keyspace import SessionStore
 from service.records import factors, role_rights
 from service.records.database.transactions import Database
+from service.records.published.policy_workers import PERSONAL_KEYS
 
 _log = structlog.get_logger(__name__)
 ACT: Final = "create-personal-key"
@@ -44,6 +47,7 @@ class PersonalKeys:
     delegation: Delegation
     revocations: Revocations
     notices: Notices
+    sessions: SessionStore
     longest: int
 
     async def create(
@@ -51,9 +55,11 @@ class PersonalKeys:
     ) -> MadeKey:
         """Create a key that expires in ``expires_in`` seconds.
 
-        Raises ``ValidationFailed`` for a name, a scope or an expiry, and ``Conflict`` for a service account
-        and for an account with ``MOST`` keys. Raises ``PermissionDenied`` for a caller with an API key, and
-        ``InsufficientAuthentication`` without two factors of the last minutes, if the caller has them.
+        Raises ``ValidationFailed`` for a name, a scope or an expiry. Raises ``Conflict`` for a service
+        account, for an account with ``MOST`` keys, and beside a node of an older version. Raises
+        ``PermissionDenied`` for a caller with an API key, and ``InsufficientAuthentication`` without two
+        factors of the last minutes, if the caller has them. Raises ``RefreshRequired`` if the caller's
+        session has ended meanwhile, and ``Unavailable``.
         """
         self._check(name, scopes, expires_in)
         secret = new_secret()
@@ -63,19 +69,23 @@ class PersonalKeys:
                 raise Conflict(sentence("services_make_no_keys"), rule="kind_of_account")
             target = oneself(caller)
             await check.require_act(connection, target, ACT)
+            await require_known(connection, PERSONAL_KEYS)
+            await store.lock_owner(connection, caller.user_id)
+            await self._require_session(caller)
             if await factors.has_any(connection, caller.user_id):
                 await check.require_act(connection, target, "create-personal-key-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
             if len(await stored_keys.of_user(connection, caller.user_id)) >= MOST:
                 raise Conflict(key_sentence("too_many_keys", most=MOST), rule="limit")
-            stored = await store.add(
+            stored = await stored_keys.add(
                 connection,
-                caller.user_id,
+                target,
                 key_name=name,
                 hint=secret[:HINT],
-                digest=ApiKey(0, secret).digest,
+                digest=ApiKey(0, secret).digest_of("person"),
                 scopes=sorted(set(scopes)),
                 seconds=expires_in,
+                created_by=caller.user_id,
                 network=network_of(address),
             )
             facts = {"name": name, "account": caller.user_name}
@@ -84,6 +94,12 @@ class PersonalKeys:
             change_log.saving(changes)
         change_log.saved(changes)
         return MadeKey(stored, str(ApiKey(stored.id, secret)))
+
+    async def _require_session(self, caller: Caller) -> None:
+        """Raise ``RefreshRequired`` if the session of the caller has ended meanwhile."""
+        session = (await self.sessions.sessions(caller.login_id)).get(caller.device)
+        if session is None or round(1000 * session.login_time) > round(1000 * caller.issued_at):
+            raise RefreshRequired
 
     async def own(self, caller: Caller) -> Sequence[StoredKey]:
         """Return the keys of the caller, the oldest first, including expired ones."""
@@ -150,7 +166,9 @@ class LeakedKeys:
             raise ValidationFailed(("key", sentence("not_an_api_key")))
         async with self.database.transaction() as connection:
             await role_rights.set_pace(connection, "urgent")
-            lost = await store.lose(connection, key.key_id, key.digest)
+            lost = await store.lose(
+                connection, key.key_id, [key.digest_of("person"), key.digest_of("service")]
+            )
             if lost is None:
                 return
             change_log.concerns(change_log.user_target(lost.user_name))

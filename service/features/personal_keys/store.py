@@ -1,15 +1,13 @@
 """``sys.api_key``: the keys of people, their use and their end."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from sqlalchemy import ARRAY, Interval, Text, and_, bindparam, cast, delete, func, insert, or_, select, update
+from sqlalchemy import ARRAY, Interval, Text, and_, bindparam, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import INET
 
-from service.features.service_accounts.store import STORED, StoredKey
 from service.features.service_accounts.store_holders import USE_EVERY
-from service.records import bans
 from service.records.database.transactions import Connection
 from service.records.schema.rights import api_key, user
 
@@ -45,67 +43,47 @@ class LostKey(NamedTuple):
     created_by: int
 
 
-async def add(
-    connection: Connection,
-    user_id: int,
-    *,
-    key_name: str,
-    hint: str,
-    digest: bytes,
-    scopes: Collection[str],
-    seconds: int,
-    network: str | None,
-) -> StoredKey:
-    """Store a key of a person that expires in ``seconds``; ``network`` is the one that it is made from."""
-    new = insert(api_key).values(
-        user_id=user_id,
-        key_name=key_name,
-        hint=hint,
-        digest=digest,
-        scopes=list(scopes),
-        expire_time=bans.end_after(seconds),
-        created_by=user_id,
-        networks=[] if network is None else [network],
-    )
-    return await STORED.returned(connection, new.returning(*STORED.columns))
+async def lock_owner(connection: Connection, user_id: int) -> None:
+    """Let no other transaction make or end keys of a person until this one ends."""
+    await connection.execute(select(user.c.id).where(user.c.id == user_id).with_for_update(key_share=True))
 
 
 async def end_with_sessions(connection: Connection, user_id: int) -> None:
-    """Delete all keys of a person, whose sessions all end. A service account's keys stay."""
+    """Delete all keys of a person, whose sessions all end. A service account's keys stay.
+
+    The sessions end before the commit: a creation that waits here finds none.
+    """
+    await lock_owner(connection, user_id)
     of_person = select(user.c.id).where(user.c.id == user_id, user.c.kind == "person")
     await connection.execute(delete(api_key).where(api_key.c.user_id.in_(of_person)))
 
 
-async def note_uses(
-    connection: Connection, used: Mapping[int, tuple[str | None, str | None]]
-) -> list[UsedElsewhere]:
-    """Record a use of each key, by id, from an address and its network; None for unknown ones.
+async def note_use(
+    connection: Connection, key_id: int, address: str | None, network: str | None
+) -> UsedElsewhere | None:
+    """Record a use of a key from an address and its network; None for unknown ones.
 
-    Return the keys whose network is new, each with the address.
+    Return the key and its owner if the network is new.
     """
-    new: list[UsedElsewhere] = []
-    every = bindparam("every", timedelta(seconds=USE_EVERY), Interval())
-    for key_id, (address, network) in sorted(used.items()):
-        values: dict[str, object] = {"last_use_time": func.now()}
+    values: dict[str, object] = {"last_use_time": func.now()}
+    of_key = api_key.c.id == key_id
+    if address is None or network is None:
+        every = bindparam("every", timedelta(seconds=USE_EVERY), Interval())
         due = or_(api_key.c.last_use_time.is_(None), api_key.c.last_use_time <= func.now() - every)
-        if address is None or network is None:
-            await connection.execute(update(api_key).where(api_key.c.id == key_id, due).values(values))
-            continue
-        values["last_use_ip"] = cast(address, INET)
-        row = (
-            await connection.execute(
-                select(api_key.c.key_name, api_key.c.user_id, api_key.c.networks)
-                .where(api_key.c.id == key_id)
-                .with_for_update()
-            )
-        ).first()
-        if row is None:
-            continue
-        if network not in row.networks:
-            values["networks"] = cast([*row.networks, network][-MOST_NETWORKS:], ARRAY(Text))
-            new.append(UsedElsewhere(row.key_name, row.user_id, address))
-        await connection.execute(update(api_key).where(api_key.c.id == key_id).values(values))
-    return new
+        await connection.execute(update(api_key).where(of_key, due).values(values))
+        return None
+    values["last_use_ip"] = cast(address, INET)
+    known = select(api_key.c.key_name, api_key.c.user_id, api_key.c.networks).where(of_key).with_for_update()
+    row = (await connection.execute(known)).first()
+    if row is None:
+        return None
+    if network in row.networks:
+        used = None
+    else:
+        used = UsedElsewhere(row.key_name, row.user_id, address)
+        values["networks"] = cast([*row.networks, network][-MOST_NETWORKS:], ARRAY(Text))
+    await connection.execute(update(api_key).where(of_key).values(values))
+    return used
 
 
 MOST_NETWORKS: Final = 100
@@ -138,12 +116,12 @@ async def to_remind(connection: Connection, most: int) -> list[EndingKey]:
     return [EndingKey(*row) for row in await connection.execute(marked.returning(*columns))]
 
 
-async def lose(connection: Connection, key_id: int, digest: bytes) -> LostKey | None:
-    """Delete the key with that secret, of whichever account, and return it; None if there is none."""
+async def lose(connection: Connection, key_id: int, digests: Collection[bytes]) -> LostKey | None:
+    """Delete the key with one of these digests, of whichever account, and return it; None without one."""
     named = (api_key.c.key_name, user.c.id, user.c.user_name, user.c.kind, api_key.c.created_by)
     gone = (
         delete(api_key)
-        .where(api_key.c.id == key_id, api_key.c.digest == digest, user.c.id == api_key.c.user_id)
+        .where(api_key.c.id == key_id, api_key.c.digest.in_(digests), user.c.id == api_key.c.user_id)
         .returning(api_key.c.id, *named)
     )
     row = (await connection.execute(gone)).first()

@@ -77,8 +77,8 @@ class PersonalKeyUses:
         async with self._database.transaction() as connection:
             for key_id, address in sorted(uses, key=lambda use: use[0]):
                 network = network_of(address)
-                at = {key_id: (address if network else None, network)}
-                for used in await store.note_uses(connection, at):
+                used = await store.note_use(connection, key_id, address if network else None, network)
+                if used is not None:
                     await self._notices.notify(
                         connection,
                         used.user_id,

@@ -158,7 +158,7 @@ class _Known:
         return caller
 
     def proves(self, key: ApiKey) -> bool:
-        return hmac.compare_digest(self.holder.digest, key.digest)
+        return hmac.compare_digest(self.holder.digest, key.digest_of(self.holder.kind))
 
 
 class ApiKeyCallers:

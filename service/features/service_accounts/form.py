@@ -13,10 +13,12 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from service.authn.key_callers import API_KEY_PREFIX
+from service.kernel.identity import Kind
 
 HINT: Final = 4
 """The number of characters of the secret that are stored and shown to recognize a key."""
 
+_PREFIXES: Final[dict[Kind, str]] = {"service": "", "person": "person "}
 _ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SECRET: Final = 32
 _CHECKSUM: Final = 6
@@ -30,13 +32,13 @@ class ApiKey(NamedTuple):
     key_id: int
     secret: str
 
-    @property
-    def digest(self) -> bytes:
-        """The SHA-256 of the secret, which is stored instead of the secret.
+    def digest_of(self, kind: Kind) -> bytes:
+        """Return the SHA-256 of the secret, which is stored instead of the secret.
 
-        A fast hash is enough: a secret of 190 bits can't be found by trying.
+        A fast hash is enough: a secret of 190 bits can't be found by trying. That of a person's key is of
+        another text: versions before 0.4.0, which know no keys of people, accept none.
         """
-        return sha256(self.secret.encode()).digest()
+        return sha256(f"{_PREFIXES[kind]}{self.secret}".encode()).digest()
 
     def __repr__(self) -> str:
         return f"ApiKey({self.key_id})"

@@ -78,7 +78,7 @@ class ApiKeys:
                 target,
                 key_name=name,
                 hint=secret[:HINT],
-                digest=ApiKey(0, secret).digest,
+                digest=ApiKey(0, secret).digest_of("service"),
                 scopes=None if scopes is None else sorted(set(scopes)),
                 seconds=expires_in,
                 created_by=caller.user_id,

@@ -61,8 +61,12 @@ async def add(
     scopes: Collection[str] | None,
     seconds: int | None,
     created_by: int,
+    network: str | None = None,
 ) -> StoredKey:
-    """Store a key that expires in ``seconds``, or never (None); ``hint`` and ``digest`` are of its secret."""
+    """Store a key that expires in ``seconds``, or never (None); ``hint`` and ``digest`` are of its secret.
+
+    ``network`` is the one that a person's key is made from, None for an unknown one.
+    """
     new = insert(api_key).values(
         user_id=target.user_id,
         key_name=key_name,
@@ -71,6 +75,7 @@ async def add(
         scopes=None if scopes is None else list(scopes),
         expire_time=bans.end_after(seconds),
         created_by=created_by,
+        networks=[] if network is None else [network],
     )
     return await STORED.returned(connection, new.returning(*STORED.columns))
 

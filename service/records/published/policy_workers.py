@@ -26,7 +26,9 @@ LINE_ENDS: Final = "line_ends"
 """A worker knows it if lines of the policy end for it."""
 USES: Final = "permission_use"
 """A worker knows it if it records which codes are needed."""
-KNOWN: Final = (WINDOWS, LINE_ENDS, USES)
+PERSONAL_KEYS: Final = "personal_keys"
+"""A worker knows it if keys of people are decided within their scopes, and end with the sessions."""
+KNOWN: Final = (WINDOWS, LINE_ENDS, USES, PERSONAL_KEYS)
 """Forms of rights that this version knows, and others might not."""
 
 

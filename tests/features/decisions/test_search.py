@@ -125,7 +125,7 @@ async def bound(access: Access, service: str, *codes: str) -> str:
         who.user_id,
     )
     secret = new_secret()
-    ((key_id,),) = await query(access.service, KEY, who.user_id, ApiKey(1, secret).digest)
+    ((key_id,),) = await query(access.service, KEY, who.user_id, ApiKey(1, secret).digest_of("service"))
     return str(ApiKey(key_id, secret))
 
 

@@ -1,5 +1,6 @@
 """API keys that people make of their own accounts, through the API."""
 
+from hashlib import sha256
 from typing import Any
 
 from tests.features.personal_keys.conftest import KEYS, LIST, key_of
@@ -129,3 +130,25 @@ async def test_the_last_use_is_shown_with_its_address(workers: Workers) -> None:
     assert (kinds.count("key_used_elsewhere"), kinds.count("api_key_made")) == (1, 1)
     rows = await query(workers.first, "SELECT networks FROM sys.api_key WHERE id = %s", made["id"])
     assert "198.51.100.0/24" in rows[0][0]
+
+
+async def test_no_key_is_made_while_a_node_of_an_older_version_runs(workers: Workers) -> None:
+    facts = '{"version": "0.3.0", "settings": {}, "parts": {}, "knows": ["windows", "line_ends"]}'
+    add = "INSERT INTO sys.policy_worker (worker, revision, facts) VALUES ('older:1', 1, %s)"
+    owner = await member(workers.first, "nat", LIST)
+    await query(workers.first, add, facts)
+    order = {"name": "script", "scopes": [LIST], "expiresIn": 60}
+    refused = await owner.ask("POST", KEYS, order)
+    await query(workers.first, "DELETE FROM sys.policy_worker WHERE worker = 'older:1'")
+    assert (refused.status, refused.json["rule"]) == (409, "older_nodes")
+    assert (await owner.ask("POST", KEYS, order)).status == 201
+
+
+async def test_an_older_version_accepts_no_key_of_a_person(workers: Workers) -> None:
+    """It compares the SHA-256 of the secret alone, and would take the key for one of a service account."""
+    owner = await member(workers.first, "ona", LIST)
+    made = await key_of(owner, LIST)
+    secret = made["key"].split("_")[2]
+    ((digest,),) = await query(workers.first, "SELECT digest FROM sys.api_key WHERE id = %s", made["id"])
+    assert bytes(digest) != sha256(secret.encode()).digest()
+    assert await workers.statuses(made["key"]) == [200, 200]

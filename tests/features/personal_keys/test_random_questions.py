@@ -150,7 +150,7 @@ class World:
             return
         secret = new_secret()
         scopes = set(self.random.sample(SCOPES, self.random.choice([1, 1, 2, 3])))
-        digest = ApiKey(1, secret).digest
+        digest = ApiKey(1, secret).digest_of("person")
         ((key_id,),) = await query(self.workers.first, KEY, person.id, digest, sorted(scopes), 3600)
         person.keys.append(Key(key_id, str(ApiKey(key_id, secret)), scopes))
 

@@ -65,7 +65,7 @@ class Workers:
     ) -> str:
         """Write a key past the API."""
         secret = new_secret()
-        digest = ApiKey(1, secret).digest
+        digest = ApiKey(1, secret).digest_of("service")
         ((key_id,),) = await query(self.first, KEY, account.id, digest, scopes, seconds)
         return str(ApiKey(key_id, secret))
 

@@ -38,7 +38,7 @@ async def key_of(parts: Container, user_id: int) -> str:
             Target(user_id, "others"),
             key_name="job",
             hint=secret[:4],
-            digest=ApiKey(1, secret).digest,
+            digest=ApiKey(1, secret).digest_of("service"),
             scopes=None,
             seconds=None,
             created_by=1,
