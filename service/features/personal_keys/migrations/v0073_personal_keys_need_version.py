@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "v0072"
-down_revision = "v0071"
+revision = "v0073"
+down_revision = "v0072"
 kind = "expand"
 least_version = "0.2.0"
 
