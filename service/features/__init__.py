@@ -43,4 +43,5 @@ NAMES = (
     "reviews",
     "audit_proof",
     "events",
+    "personal_data",
 )

@@ -1,0 +1,1 @@
+"""Personal data: its inventory, copies for people, and erasure."""

@@ -1,0 +1,18 @@
+"""Personal data: where it is, copies of it for people, and its erasure."""
+
+from service.kernel.feature import Feature, FeatureCommands
+
+FEATURE = Feature(
+    name="personal_data",
+    title="Personal data: its inventory, and copies for people",
+    paths=("/api/user/profile/data",),
+    commands=(
+        FeatureCommands(
+            "user",
+            (("data", "print the personal data of a user, as JSON", "commands_data"),),
+            help="personal data of users",
+            after="admin",
+        ),
+    ),
+    routes="api:add_routes",
+)

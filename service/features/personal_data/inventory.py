@@ -1,0 +1,53 @@
+"""The inventory: personal data in the tables of the core and of its features, and outside of the database."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from service.features.personal_data.tables import TABLES
+from service.kernel.feature import provided
+from service.kernel.personal import Kept, Rows
+
+
+def inventory() -> tuple[Kept, ...]:
+    """Return the declarations of all tables, by name; those of features that are off count.
+
+    ValueError for a table that is declared twice.
+    """
+    declared: Iterable[Iterable[Kept]] = provided("personal-data").values()
+    tables = [*TABLES, *(kept for each in declared for kept in each)]
+    by_name = {kept.table: kept for kept in tables}
+    if len(by_name) != len(tables):
+        raise ValueError("a table is declared twice")
+    return tuple(by_name[name] for name in sorted(by_name))
+
+
+_ROWS: Final[dict[Rows, str]] = {
+    "account": "Rows are deleted with the account.",
+    "erasure": "Rows are deleted.",
+    "stay": "Rows stay, with the number of the user.",
+}
+_NO_OWNER: Final = "Rows stay."
+_COLUMNS: Final = {
+    "names": "{} → number.",
+    "texts": "Name, addresses and phone in {} → number.",
+    "chained": "{}: removed where the entry has salts.",
+    "sealed": "{} stay under a seal.",
+}
+
+
+def effect(kept: Kept) -> str:
+    """Return the effect of an erasure on a table, in Markdown."""
+    parts = [_ROWS[kept.rows] if kept.owner or kept.rows != "stay" else _NO_OWNER]
+    for kind, sentence in _COLUMNS.items():
+        if names := getattr(kept, kind).split():
+            parts.append(sentence.format(", ".join(f"`{name}`" for name in names)))
+    return " ".join(parts)
+
+
+def table() -> str:
+    """Return the table of the reference page: each table with personal data, retention and erasure."""
+    lines = ["| Table | Kept | Erasure |", "| --- | --- | --- |"]
+    lines += [
+        f"| `{kept.table}` | {kept.kept} | {effect(kept)} |" for kept in inventory() if kept.is_personal
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,62 @@
+"""Declarations of personal data: for each table, the meaning of its columns for a person's copy and erasure.
+
+Features declare tables by the port ``personal-data``: a sequence of ``Kept``. A test compares all
+declarations with the schema, so a new column of texts needs a place in one of them.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+Rows = Literal["account", "erasure", "stay"]
+"""The end of a person's rows: deleted with the account, deleted by an erasure, or kept."""
+
+_TREATED = ("own", "names", "texts", "sealed", "chained", "secrets", "plain")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """The personal data of a table; columns are named with spaces between.
+
+    ``owner`` is the column with the id of the person that a row is about, empty without one. ``kept`` is the
+    retention, as a phrase. An erasure treats texts by their kind:
+
+    - ``own``: data of the owner; null or deleted with the row
+    - ``names``: the name of a user; replaced by the user's number
+    - ``texts``: free text or JSON; the person's name, addresses and phone number in it are replaced
+    - ``sealed``: covered by a seal; stays
+    - ``chained``: of a log entry; removed if its commitment has a salt
+    - ``secrets``: never copied
+    - ``plain``: no personal data
+
+    ``withheld`` are columns about other people that a person's copy leaves out, besides ``secrets`` and the
+    ``names`` of other users.
+    """
+
+    table: str
+    kept: str
+    rows: Rows = "stay"
+    owner: str = ""
+    own: str = ""
+    names: str = ""
+    texts: str = ""
+    sealed: str = ""
+    chained: str = ""
+    secrets: str = ""
+    plain: str = ""
+    withheld: str = ""
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Return the kind of each declared column; ValueError for a column of two kinds."""
+        treated = [(name, kind) for kind in _TREATED for name in getattr(self, kind).split()]
+        if len(treated) != len(dict(treated)):
+            raise ValueError(f"{self.table} declares a column twice")
+        return dict(treated)
+
+    @property
+    def is_personal(self) -> bool:
+        """True if the table has data of people."""
+        return bool(self.owner) or any(kind != "plain" for kind in self.columns.values())
+
+
+assert {*_TREATED} <= {field.name for field in fields(Kept)}  # noqa: S101 - of this file alone
