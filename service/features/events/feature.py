@@ -8,6 +8,6 @@ FEATURE = Feature(
     off=True,
     tables="schema",
     jobs="jobs:jobs",
-    provides={"switched": "store:switch"},
+    provides={"switched": "store:switch", "personal-data": "personal:KEPT"},
     listens={"all-sessions-end": "store:sessions_end"},
 )
