@@ -325,7 +325,6 @@ _RECORDS: Final = {
     "no_full_button": "No enabled Button carries *, to which the resource could be bound",
     "old_password_open": "The password is set, but the session store has become unavailable: a login with "
     "the old password at that moment may have left a session. Reset it again when the store is back",
-    "password_changed_since": "The password was changed meanwhile",
     "one_request_or_policies": "name a request or two policies, not both",
     "request_or_policies": "name a request by METHOD and PATH, or two policies by --equivalent",
     "log_without_events": "it contains no event of a decision log",

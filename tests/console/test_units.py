@@ -105,6 +105,10 @@ def test_parts_of_the_console_do_what_the_service_does_and_draw_what_they_should
     assert [cell.data_type for cell in sheet[2]] == ["s", "s", "d", "s"]
     assert third[0] == '_x005F_x0041_ <&"_x0001_'  # as the file has it: openpyxl resolves no escapes
     assert (len(str(third[3])), str(third[3])[-2:]) == (32_767, " …")
+    assert results.pop("spacedSentences") == [
+        "admin 为用户 lee 授予了角色 a 和 b",
+        "为王芳授予了角色审计\uff0c并更改了 x 王",
+    ]
     assert results.pop("readDocuments") == [
         [
             [[each.method, each.path, each.name, each.code] for each in result.imported],

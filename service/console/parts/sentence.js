@@ -4,7 +4,7 @@
  * does, and what it has changed. Makes no elements, so that lists, pictures and tests can all use it.
  */
 import { listed, listParts, timeText } from "../core/locale.js";
-import { parts, say } from "../core/texts.js";
+import { languageOfPage, parts, say } from "../core/texts.js";
 import { ACTS, EVENTS, FIELDS, KINDS, PARTS, REASONS, SENTENCE as T, UNNAMED } from "../strings/sentences.js";
 
 /**
@@ -49,7 +49,37 @@ export function sentence(entry, changes = entry.changes ?? []) {
   /** @type {Word} */ const actor = { text: entry.userName ?? ownerOf(entry) ?? T.somebody, actor: true };
   const action = entry.action.endsWith(AGAIN) ? entry.action.slice(0, -AGAIN.length) : entry.action;
   const sentence = whole({ ...entry, action }, actor, changes);
-  return action === entry.action ? sentence : filled(T.again, { sentence });
+  const words = action === entry.action ? sentence : filled(T.again, { sentence });
+  return languageOfPage().startsWith("zh") ? spaced(words) : words;
+}
+
+const HAN = "\\p{Script=Han}";
+const LATIN = "[\\p{Script=Latin}\\d]";
+const TOUCHING = new RegExp(`${HAN}\n${LATIN}|${LATIN}\n${HAN}`, "u");
+const APART = new RegExp(`${HAN}(?: \n|\n )${HAN}`, "u");
+
+/**
+ * Return Chinese words with a blank where Chinese characters meet Latin letters or digits, and without one between
+ * Chinese characters: what a text says of a name fits a kind with a name too. Names stay as they are.
+ * @param {readonly Word[]} words
+ * @returns {Word[]}
+ */
+export function spaced(words) {
+  /** @type {Word[]} */ const made = [];
+  for (const word of words) {
+    const before = made.at(-1);
+    const meeting = `${textOf(before).slice(-2)}\n${textOf(word).slice(0, 2)}`;
+    const isApart = APART.test(meeting);
+    if (TOUCHING.test(meeting)) made.push(" ");
+    else if (isApart && typeof before === "string") made[made.length - 1] = before.trimEnd();
+    made.push(isApart && typeof word === "string" ? word.trimStart() : word);
+  }
+  return made;
+}
+
+/** @param {Word | undefined} word */
+function textOf(word) {
+  return typeof word === "object" ? word.text : (word ?? "");
 }
 
 /**

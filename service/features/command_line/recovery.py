@@ -101,7 +101,7 @@ class Recovery:
                     expected_hash=known.password_hash,
                     initial=accounts.GIVEN,
                 ):
-                    raise Conflict(sentence("password_changed_since"), rule="changed_meanwhile")
+                    raise Conflict(sentence("password_changed_meanwhile"), rule="changed_meanwhile")
                 await self.notices.notify(connection, user_id, "password_changed", "operator")
                 if enable:
                     enabled = await accounts.set_status(connection, user_id, "enabled")

@@ -12,7 +12,7 @@ sentence: Final = feature_sentences(
         "sign_off_not_allowed": "You may not sign this revision off",
         "no_sign_off": "You have signed no revision off: name one",
         "no_such_sign_off": "There is no such user, or no sign-off of theirs",
-        "days_out_of_range": "There are 1 to {most}",
+        "days_out_of_range": "must be from 1 to {most}",
         "no_such_assignment": "There is no such assignment",
         "too_many_assignments": "It has more than {most} assignments: narrow it",
         "item_not_decidable": "You are not allowed to decide about this assignment",

@@ -172,6 +172,17 @@ async function madeWorkbook() {
   return btoa([...bytes].map((byte) => String.fromCharCode(byte)).join(""));
 }
 
+/** Return sentences of which Chinese words and names are parts. */
+async function spacedSentences() {
+  const { spaced } = await load("parts/sentence.js");
+  const name = (text) => ({ text, target: `user:${text}` });
+  const said = (...words) => spaced(words).map((word) => word.text ?? word).join("");
+  return [
+    said(name("admin"), " ", "为 ", "用户 ", name("lee"), " 授予了", "角色 ", name("a"), "和", name("b")),
+    said("为 ", name("王芳"), " 授予了", "角色 ", name("审计"), "，", "并更改了 ", name("x 王")),
+  ];
+}
+
 /** Run all of them; return their results by name. */
 async function units({ pairs, cases, documents }) {
   return {
@@ -185,5 +196,6 @@ async function units({ pairs, cases, documents }) {
     lateList: await lateList(),
     readTables: await readTables(),
     madeWorkbook: await madeWorkbook(),
+    spacedSentences: await spacedSentences(),
   };
 }
