@@ -91,6 +91,28 @@ def test_a_refusal_is_a_problem_with_its_code(house: House, tab: Callable[[], Pa
     assert page.evaluate("() => Object.values({ ...localStorage }).join()").startswith("web-")
 
 
+def test_menus_have_titles_in_the_language_asked_for_or_that_of_the_account(
+    house: House, tab: Callable[[], Page]
+) -> None:
+    titles = {"zh-CN": "翻译过的菜单"}
+    named = {"menuType": "Menu", "title": "Translated menu", "name": "Translated", "path": "/translated"}
+    menu_id = house.make("menu", **named, titles=titles)
+    linguists = {"roleName": "Linguists", "roleCode": "linguists", "menuIds": [menu_id]}
+    house.member("linguist")
+    (user,) = house.items("user", userName="linguist")
+    role_ids = {"roleIds": [house.make("role", **linguists)]}
+    house.send("PATCH", f"/api/user/{user['id']}", role_ids)
+    page = tab()
+    log_in(page, "linguist")
+    shown = "(tag) => session.menus(tag).then(({ menus }) => menus.map(({ title }) => title))"
+    assert page.evaluate(shown) == ["Translated menu"]
+    assert page.evaluate(shown, "zh-CN") == ["翻译过的菜单"]
+    profile = {"nickName": "linguist", "language": "zh-CN"}
+    assert house.ask("linguist", "PUT", "/api/user/profile", profile).status_code == 200
+    assert page.evaluate(shown) == ["翻译过的菜单"]
+    assert page.evaluate(shown, "en") == ["Translated menu"]
+
+
 def test_the_cookie_of_a_service_on_another_port_is_no_session(tab: Callable[[], Page]) -> None:
     page = tab()
     page.evaluate("() => { document.cookie = 'portcullis_csrf=of-another'; }")

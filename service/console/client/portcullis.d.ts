@@ -117,6 +117,12 @@ export class Session {
     /** True if the caller holds a code that grants `code`, such as `orders:order:read`. @param {string} code */
     may(code: string): boolean;
     /**
+     * Return the caller's tree of Menus and codes. Throws `Problem`.
+     * @param {string} [language] Of the titles, such as `zh-CN`; by default that of the account.
+     * @returns {Promise<any>} As of `GET /api/menu/mine`.
+     */
+    menus(language?: string): Promise<any>;
+    /**
      * True if the caller may send such requests, such as `GET /api/user/{id}`, as far as permissions go.
      * @param {string | undefined} operation
      */

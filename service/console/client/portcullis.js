@@ -454,6 +454,15 @@ export class Session {
   }
 
   /**
+   * Return the caller's tree of Menus and codes. Throws `Problem`.
+   * @param {string} [language] Of the titles, such as `zh-CN`; by default that of the account.
+   * @returns {Promise<any>} As of `GET /api/menu/mine`.
+   */
+  async menus(language) {
+    return (await this.call("GET", "/api/menu/mine", { query: { language } })).data;
+  }
+
+  /**
    * True if the caller may send such requests, such as `GET /api/user/{id}`, as far as permissions go.
    * @param {string | undefined} operation
    */
