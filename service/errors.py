@@ -243,6 +243,19 @@ class PermissionDenied(Refusal):
         self.decision = decision
 
 
+class ApprovalRequired(Refusal):
+    """The person for whom an agent acts has to approve this call first, and has not.
+
+    ``approval`` is the number of the approval to give, ``link`` the page to give it at.
+    """
+
+    status, code, title = 403, "approval_required", "The person for whom the agent acts has to approve this"
+
+    def __init__(self, decision: Decided, approval: int, link: str) -> None:
+        super().__init__(approval=approval, link=link, decisionId=decision.id)
+        self.decision = decision
+
+
 class InsufficientAuthentication(_Challenge):
     """The enforcer denied: the caller has not authenticated strongly or lately enough for this.
 

@@ -538,7 +538,9 @@ class Delegation:
             origin.recorded = origin.recorded or ChangeRecord()
             origin.recorded.transaction = await rights_changes.transaction_number(connection)
         policy = await self._newest(connection)
-        maker = None if caller.key_id is None else await accounts.maker_of_key(connection, caller.key_id)
+        # The key of an agent is not the person's: what the agent does counts as done by the person.
+        key_id = caller.key_id if caller.agent is None else None
+        maker = None if key_id is None else await accounts.maker_of_key(connection, key_id)
         # Few have anything that begins or ends, and only theirs is read.
         ends = await role_rights.ends_of(connection, caller.user_id, at) if held.changes_at else {}
         stored = HeldCodes(held.permissions)

@@ -136,6 +136,8 @@ class Trigger:
 
 _REQUESTS_END: Final = "Requests of the user are closed"
 
+_DELEGATIONS_END: Final = "Delegations of the user end, and agents that the user owns are suspended"
+_DELEGATIONS: Final = "Delegations of the user, and agents that the user owns"
 _KEYS_END: Final = "API keys of a person are deleted"
 _KEYS: Final = "API keys of the user"
 
@@ -143,6 +145,15 @@ TRIGGERS: Final = (
     Trigger("end_requests_of_author", "user", "After a user is disabled", _REQUESTS_END),
     Trigger("end_requests_of_deleted", "user", "After a user is deleted", _REQUESTS_END),
     Trigger("end_requests_of_author", "user_ban", "After a user is banned", _REQUESTS_END),
+    Trigger("end_delegations", "user", "After a user is disabled", _DELEGATIONS_END, locks=_DELEGATIONS),
+    Trigger(
+        "end_delegations_by_password",
+        "user",
+        "After somebody else sets a password",
+        "Delegations of the user end",
+        locks=_DELEGATIONS,
+    ),
+    Trigger("end_delegations", "user_ban", "After a user is banned", _DELEGATIONS_END, locks=_DELEGATIONS),
     Trigger("end_personal_keys", "user", "After a user is disabled", _KEYS_END, locks=_KEYS),
     Trigger(
         "end_personal_keys_by_password", "user", "After somebody else sets a password", _KEYS_END, locks=_KEYS

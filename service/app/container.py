@@ -23,6 +23,7 @@ from service.kernel.notify import mailer_of, notices_of
 from service.kernel.worker_slot import Slot
 from service.settings import Auth, Settings
 from service.web.messages.cookies import Cookies
+from service.web.requests.agent_approvals import approvals_of
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import CookieToken, HeaderToken
 from service.web.requests.guard import AuthorizationGuard
@@ -64,6 +65,7 @@ class Container:
             self.revisions,
             self.stores.sessions.synchronized.now,
             self.sign_in.current_rights,
+            approvals_of(self.stores.database, settings.features.off),
         )
         self.features = on_by(settings.features.off)
         self.parts: dict[str, Part] = {}  # which a part keeps while the others are made

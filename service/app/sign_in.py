@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.stores import Stores
+from service.authn.agent_callers import AgentCallers, agent_callers_of
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
 from service.authn.key_callers import KeyCallers, key_callers_of, personal_key_uses
@@ -42,6 +43,7 @@ class SignIn:
     sessions: Sessions
     revocations: Revocations
     key_callers: KeyCallers
+    agent_callers: AgentCallers | None
     authenticator: Authenticator
     current_rights: CurrentRights
     cookies: Cookies
@@ -64,6 +66,8 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
     revocations = Revocations(database, store, log)
     personal = personal_key_uses(database, notices, settings.features.off)
     key_callers = key_callers_of(database, store, throttle, now, personal)
+    current_rights = CurrentRights(database, store)
+    agents = agent_callers_of(database, store, current_rights, settings.features.off)
     refresh = Refresh(database, store, tokens, pairs, log=log, notices=notices)
     return SignIn(
         passwords=passwords,
@@ -97,7 +101,8 @@ def make(settings: Settings, stores: Stores, policy: PolicyParts, trail: Trail, 
         sessions=Sessions(store, log),
         revocations=revocations,
         key_callers=key_callers,
-        authenticator=Authenticator(auth, tokens, store, key_callers),
-        current_rights=CurrentRights(database, store),
+        agent_callers=agents,
+        authenticator=Authenticator(auth, tokens, store, key_callers, agents),
+        current_rights=current_rights,
         cookies=Cookies(auth, now),
     )

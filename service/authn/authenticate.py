@@ -5,7 +5,8 @@ from dataclasses import replace
 from msgspec import UNSET, MsgspecError, Struct
 from msgspec.json import Decoder
 
-from service.authn.claims import AccessClaims, ClientClaims
+from service.authn.agent_callers import AgentCallers
+from service.authn.claims import AccessClaims, ClientClaims, DelegatedClaims
 from service.authn.denials import banned
 from service.authn.key_callers import API_KEY_PREFIX, KeyCaller, KeyCallers, is_client
 from service.authn.tokens import Tokens
@@ -34,8 +35,17 @@ _session = Decoder(_Session)
 class Authenticator:
     """Finds the caller of a token or an API key, checked at each request."""
 
-    def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore, api_keys: KeyCallers) -> None:
+    def __init__(
+        self,
+        settings: Auth,
+        tokens: Tokens,
+        store: SessionStore,
+        api_keys: KeyCallers,
+        agents: AgentCallers | None = None,
+    ) -> None:
+        """Without ``agents``, tokens of agents are refused."""
         self._api_keys = api_keys
+        self._agents = agents
         seen = store.deliveries.seen  # in case the store missed the confirmation of their delivery
         self._verified = VerifiedTokens(tokens, first_seen=seen, prefix=settings.token_prefix)
         self._store = store
@@ -110,6 +120,10 @@ class Authenticator:
         """
         claims, caller = known.verified.claims, known.caller
         if caller is None:
+            if isinstance(claims, DelegatedClaims):
+                if self._agents is None:
+                    raise TokenInvalid
+                return await self._agents.of_token(claims)
             assert isinstance(claims, ClientClaims)  # noqa: S101 - an access token has a caller
             return _by_key(await self._api_keys.of_token(claims), claims.exp)
         if not (self._asks_store if asks_store is None else asks_store):

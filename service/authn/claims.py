@@ -84,8 +84,36 @@ class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
     tl: str = FIRST
 
 
-BearerClaims = AccessClaims | ClientClaims
+class Actor(Struct, frozen=True):
+    """The party that acts for the subject of a token (RFC 8693 §4.1); ``sub`` is its login id."""
+
+    sub: Subject
+
+
+class DelegatedClaims(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="typ", tag="delegated"
+):
+    """The claims of a token of an agent that acts for the person ``sub`` (RFC 8693).
+
+    ``client_id`` is the id of the agent's API key, ``delegation`` that of the delegation. ``scope`` as in
+    ``ClientClaims``; without it the delegation alone limits the token.
+    """
+
+    sub: Subject
+    act: Actor
+    iat: Moment
+    exp: Moment
+    iss: str
+    aud: str
+    client_id: Subject
+    delegation: Subject
+    scope: str | UnsetType = UNSET
+    nbf: Moment | UnsetType = UNSET
+    tl: str = FIRST
+
+
+BearerClaims = AccessClaims | ClientClaims | DelegatedClaims
 """The claims of tokens that requests are sent with."""
 
-Claims = AccessClaims | RefreshClaims | ClientClaims
+Claims = AccessClaims | RefreshClaims | ClientClaims | DelegatedClaims
 """The claims of all tokens, selected by their ``typ``."""

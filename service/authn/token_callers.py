@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from service.authn.claims import BearerClaims, ClientClaims
+from service.authn.claims import AccessClaims, BearerClaims
 from service.errors import TokenInvalid
 from service.kernel.assurance import Authentication
 from service.kernel.codes import HeldCodes
@@ -23,12 +23,12 @@ class TokenCallers:
         self._map: PermissionMap | None = None
 
     def of(self, claims: BearerClaims, permission_map: PermissionMap) -> Caller | None:
-        """Return the caller of a token; None for a client token, whose rights are not in it.
+        """Return the caller of a token; None for a client or delegated token, whose rights are not in it.
 
         Raises ``TokenInvalid`` for permission bits that are none. The session has the time of authentication
         of a token of version 0.2.0.
         """
-        if isinstance(claims, ClientClaims):
+        if not isinstance(claims, AccessClaims):
             return None
         if self._map is not permission_map or len(self._held) > self._most:
             self._map, self._held = permission_map, {}

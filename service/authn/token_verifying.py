@@ -20,7 +20,7 @@ from joserfc.jwk import JWKRegistry, Key, OctKey
 from joserfc.jws import JWSRegistry
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from service.authn.claims import AccessClaims, Claims, ClientClaims, RefreshClaims
+from service.authn.claims import AccessClaims, Claims, ClientClaims, DelegatedClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey
 from service.errors import RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.base64url import decoded, encoded
@@ -76,7 +76,7 @@ class Accepted(NamedTuple):
 
 
 class TokenVerifier:
-    """Verifies access, refresh and client tokens; one is never accepted as another."""
+    """Verifies access, refresh, client and delegated tokens; one is never accepted as another."""
 
     def __init__(
         self,
@@ -104,9 +104,9 @@ class TokenVerifier:
 
         Raises ``TokenInvalid``, ``TokenExpired``, and ``Unavailable`` while the restore epoch is not known. A
         restore has ended the tokens of another epoch: ``RefreshRequired`` for an access token,
-        ``RefreshRejected`` (``ended``) for a refresh token, and ``TokenInvalid`` for a client token, which
-        has no session. Raises ``RefreshRequired`` also for an access or client token issued later than now:
-        the session store's clock was set.
+        ``RefreshRejected`` (``ended``) for a refresh token, and ``TokenInvalid`` for a client or delegated
+        token, which has no session. Raises ``RefreshRequired`` also for a token, other than a refresh token,
+        issued later than now: the session store's clock was set.
         """
         try:
             key, payload = signed_payload(token, self._key_of)
@@ -158,7 +158,7 @@ class TokenVerifier:
             raise TokenExpired
         if claims.tl != self.restore_epoch.name:
             self._require_epoch()
-            if isinstance(claims, ClientClaims):
+            if isinstance(claims, ClientClaims | DelegatedClaims):
                 raise TokenInvalid
             raise RefreshRequired if isinstance(claims, AccessClaims) else RefreshRejected(reason="ended")
         if claims.iat > soon and not isinstance(claims, RefreshClaims):

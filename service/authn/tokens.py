@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from service.authn.claims import AccessClaims, Claims, ClientClaims, RefreshClaims
+from service.authn.claims import AccessClaims, Actor, Claims, ClientClaims, DelegatedClaims, RefreshClaims
 from service.authn.signing_keys import signing_keys
 from service.authn.token_lifetime import ends_with_rights
 from service.authn.token_verifying import MAX_LENGTH, Accepted, TokenVerifier, signing
@@ -24,7 +24,7 @@ MAX_COOKIE = 4000  # a browser drops a cookie whose name and value have more tha
 
 
 class Tokens(TokenVerifier):
-    """Issues and verifies access, refresh and client tokens; one is never accepted as another."""
+    """Issues and verifies access, refresh, client and delegated tokens; one is never accepted as another."""
 
     def __init__(
         self,
@@ -142,6 +142,31 @@ class Tokens(TokenVerifier):
             tl=self._require_epoch(),
         )
         return self._sign(claims), int(expires - now)
+
+    def delegated(
+        self, *, person: str, agent: str, key_id: int, delegation: int, scope: str | None, lasts: int
+    ) -> DelegatedClaims:
+        """Return the claims of a token with which ``agent`` acts for ``person``, both by login id.
+
+        The token expires after ``lasts`` seconds.
+        """
+        issued = round(self.now(), 3)
+        return DelegatedClaims(
+            sub=person,
+            act=Actor(agent),
+            iat=issued,
+            exp=issued + lasts,
+            iss=self._settings.jwt_issuer,
+            aud=self._settings.jwt_audience,
+            client_id=str(key_id),
+            delegation=str(delegation),
+            scope=UNSET if scope is None else scope,
+            tl=self._require_epoch(),
+        )
+
+    def issue_delegated(self, claims: DelegatedClaims) -> tuple[str, int]:
+        """Return a delegated token, and its lifetime in whole seconds; ``Conflict`` if it is too long."""
+        return self._sign(claims), int(claims.exp - claims.iat)
 
     def verify_refresh(self, token: str) -> RefreshClaims:
         """Return the claims of a refresh token.

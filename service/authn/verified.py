@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from service.authn.claims import AccessClaims, BearerClaims, ClientClaims
+from service.authn.claims import AccessClaims, BearerClaims, ClientClaims, DelegatedClaims
 from service.authn.token_callers import TokenCallers
 from service.authn.token_verifying import MAX_LENGTH, Verified
 from service.authn.tokens import Tokens
@@ -41,7 +41,7 @@ class Authenticated(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class VerifiedToken:
-    """A verified token, and its caller; None for a client token, whose rights are not in it.
+    """A verified token, and its caller; None for a client or delegated token, whose rights are not in it.
 
     ``keys`` are the session store's keys by which it is checked, after the first check. ``answer`` is the
     store's answer when the token was last accepted, and ``accepted`` the result: the same answer has the same
@@ -79,7 +79,7 @@ class VerifiedTokens:
         self._entries: dict[bytes, VerifiedToken] = {}
 
     def lookup(self, token: str, permission_map: PermissionMap) -> VerifiedToken:
-        """Return an access or client token with its caller, whose bits ``permission_map`` decodes.
+        """Return an access, client or delegated token with its caller, whose bits ``permission_map`` decodes.
 
         Raises the errors of ``Tokens.verify``.
         """
@@ -88,7 +88,9 @@ class VerifiedTokens:
         sent, now = self._prefix + token.encode("ascii"), self._tokens.now()
         if (known := self.remembered(sent, permission_map, now)) is not None:
             return known
-        verified: Verified[BearerClaims] = self._tokens.verify(token, AccessClaims, ClientClaims)
+        verified: Verified[BearerClaims] = self._tokens.verify(
+            token, AccessClaims, ClientClaims, DelegatedClaims
+        )
         claims = verified.claims
         entry = VerifiedToken(verified, self._callers.of(claims, permission_map), permission_map)
         while self._entries:

@@ -22,6 +22,7 @@ NAMES = (
     "takeovers",
     "service_accounts",
     "personal_keys",
+    "agents",
     "metrics",
     "export",
     "notices",

@@ -35,6 +35,8 @@ Act: TypeAlias = Literal[
     "change-credentials-beside-factor",
     "create-personal-key",
     "create-personal-key-beside-factor",
+    "delegate",
+    "delegate-beside-factor",
 ]
 """Acts on an account. ``set-contact``: change its email address or phone number. ``set-service``: change the
 service that it is bound to. ``invite``: let its owner set the first password. ``start-reset``: mail its owner
@@ -45,6 +47,8 @@ password, or own address for password recovery. ``change-credentials-by-factor``
 without a password. ``change-credentials-beside-factor``: an additional check for an account with a second
 factor. ``create-personal-key``: create an API key of the caller's own account, a person's.
 ``create-personal-key-beside-factor``: an additional check for an account with a second factor.
+``delegate``: let an agent act for the caller, and end that. ``delegate-beside-factor``: an additional check
+for an account with a second factor.
 """
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
@@ -54,7 +58,7 @@ service: another account bound to the same service, or any other account.
 
 Proof: TypeAlias = Literal["by-session", "by-key", "by-personal-key"]
 """Authentication of the caller: a device session; an API key of a service account, or a token issued for one;
-or an API key of a person.
+or an API key of a person, or a token of an agent that acts for one.
 """
 
 SessionAct: TypeAlias = Literal["step-up", "sign-off"]
@@ -74,6 +78,11 @@ service; or another service.
 _BY_PEOPLE: Final = {act: feature for feature in declared() for act in feature.by_people}
 """Acts of features, on or off, that are reserved to people, with the feature that refuses an API key."""
 
+ACT_FOR_NAMED: Final = "act-for named-service"
+"""An agent acts for a person at a service that the delegation names."""
+ACT_FOR_OTHER: Final = "act-for other-service"
+"""An agent acts for a person at another service."""
+
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
 
@@ -87,7 +96,7 @@ OBJECTS: Final = frozenset(
     | {f"{act} {proof}" for act in ("create-key", *_BY_PEOPLE) for proof in get_args(Proof)}
     | {f"{act} by-personal-key" for act in (*ACTS, *get_args(SessionAct))}
     | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
-    | {BY_PERSON, FOLLOW_BY_PERSON}
+    | {BY_PERSON, FOLLOW_BY_PERSON, ACT_FOR_NAMED, ACT_FOR_OTHER}
     | {name for feature in declared() for name in feature.account_objects}
 )
 """All objects of the layer. ``create self`` does not exist."""
@@ -108,7 +117,7 @@ _OUT_OF_REACH: Final = frozenset(
 _OWN_PROOFS: Final = frozenset(
     {"enrol-first-factor", "change-factors", "change-credentials"}
     | {"change-credentials-by-factor", "change-credentials-beside-factor"}
-    | {"create-personal-key", "create-personal-key-beside-factor"}
+    | {"create-personal-key", "create-personal-key-beside-factor", "delegate", "delegate-beside-factor"}
 )
 _OPEN_TO_PERSONAL_KEYS: Final = frozenset(
     {"create", "edit", "set-service", "set-roles", "enable", "disable", "delete", "ban", "unban"}
@@ -130,7 +139,7 @@ NEVER_OPEN: Final = frozenset(
         if act not in _OPEN_TO_PERSONAL_KEYS
     }
     | {f"{asking} other-service" for asking in ASKING}
-    | {BY_PERSON, FOLLOW_BY_PERSON}
+    | {BY_PERSON, FOLLOW_BY_PERSON, ACT_FOR_OTHER}
 )
 """The objects that are closed since no line opens them: a line that would is refused wherever it stands."""
 
@@ -145,7 +154,7 @@ CONTROL_ACTS: Final[Mapping[Act, ControlAct]] = {
 DEMANDED: Final = frozenset(
     {"set-contact self", "enrol-first-factor self", "change-factors self", "change-credentials self"}
     | {"change-credentials-by-factor self", "change-credentials-beside-factor self"}
-    | {"create-personal-key-beside-factor self"}
+    | {"create-personal-key-beside-factor self", "delegate-beside-factor self"}
 )
 """The objects on which the policy's layer ``assurance`` has demands. These acts are checked in the act
 itself, since the request around them does much else too.
@@ -177,6 +186,7 @@ _REFUSED: Final = {
     "create-personal-key by-personal-key": sentence("key_by_key"),
     FOLLOW_BY_PERSON: sentence("follow_by_person"),
     BY_PERSON: sentence("proxy_by_person"),
+    ACT_FOR_OTHER: sentence("service_not_delegated"),
 }
 
 

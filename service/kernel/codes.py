@@ -109,7 +109,10 @@ class HeldCodes:
 
 
 class Ceiling(NamedTuple):
-    """A further caller who must be allowed too: ``by`` names it, ``codes`` are those that it asks with."""
+    """A further caller who must be allowed too: ``by`` names it, ``codes`` are those that it asks with.
+
+    ``BY_APPROVAL`` is the opposite: it denies whatever its codes open.
+    """
 
     by: str
     codes: frozenset[str]
@@ -117,6 +120,17 @@ class Ceiling(NamedTuple):
 
 BY_KEY: Final = "key"
 """The ceiling of an API key of a person: its scopes."""
+BY_AGENT: Final = "agent"
+"""The ceiling of an agent that acts for a person: the codes of its roles, within the scopes of its key."""
+BY_DELEGATION: Final = "delegation"
+"""The ceiling of a delegation to an agent: its codes."""
+BY_APPROVAL: Final = "approval"
+"""The ceiling of a call that its person has not approved: codes of which each use needs an approval.
+
+It denies each object that these codes open, and that is closed without a code.
+"""
+NO_CODES: Final = HeldCodes()
+"""A caller with a session, and without a code."""
 
 
 class BoundedCodes(HeldCodes):
@@ -135,10 +149,15 @@ class BoundedCodes(HeldCodes):
         """Those whom the policy is asked about: the account, then each ceiling."""
         codes = self.account.codes
         for ceiling in self.ceilings:
-            codes = intersection(codes, ceiling.codes)
+            if ceiling.by != BY_APPROVAL:
+                codes = intersection(codes, ceiling.codes)
         super().__init__(codes)
         self.asked_as = (self.account.codes, self.ceilings)
         self._hash = hash(self.asked_as)
+
+    def approved(self) -> "HeldCodes":
+        """Return the same caller for a call that its person has approved."""
+        return bounded(self.account.codes, (each for each in self.ceilings if each.by != BY_APPROVAL))
 
     def __repr__(self) -> str:
         return f"BoundedCodes({self.account}, {self.ceilings})"

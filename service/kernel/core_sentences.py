@@ -318,7 +318,8 @@ _RECORDS: Final = {
     "create_for_other_service": "An account that is bound to a service creates service accounts of the same "
     "service only",
     "key_by_key": "An API key can't make API keys",
-    "act_by_personal_key": "An API key of a person can't do this: log in",
+    "act_by_personal_key": "An API key of a person, or an agent, can't do this: log in",
+    "service_not_delegated": "The delegation to the agent does not name this service",
     "follow_by_person": "Only service accounts follow the policy: use an API key",
     "proxy_by_person": "The proxy has the token of a person, and needs the key of a service account",
     "no_user_of_name": "There is no user with that name",

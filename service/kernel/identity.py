@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from service.kernel.account_acts import Proof, Whom
+from service.kernel.account_acts import ACT_FOR_NAMED, ACT_FOR_OTHER, Proof, Whom
 from service.kernel.assurance import Acr, Authentication, Satisfied, words_at
 from service.kernel.codes import HeldCodes, ceilings_of
 
@@ -13,6 +13,18 @@ Kind = Literal["person", "service"]
 
 OPERATOR_ID: Final = 0
 """The user id of the operator at the command line, who has no account."""
+
+
+class ActingAgent(NamedTuple):
+    """The agent that acts for the person of a request, by the delegation with that id.
+
+    ``services`` are the services for which the person delegated.
+    """
+
+    agent_id: int
+    agent_name: str
+    delegation_id: int
+    services: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +37,8 @@ class Caller:
     sent itself or as a token issued for it. ``device`` is then ``key:`` and its number, which is the name of
     no device. ``limited_to_nothing`` is true for a key whose list of scopes is empty. ``authentication`` is
     that of a person; None for a service account. The scopes of a person's key are a ceiling of ``held``.
+    ``agent`` acts for the person, with the API key ``key_id`` of the agent; the agent and the delegation are
+    ceilings of ``held``.
     """
 
     user_id: int
@@ -40,10 +54,15 @@ class Caller:
     key_id: int | None = None
     limited_to_nothing: bool = False
     authentication: Authentication | None = None
+    agent: ActingAgent | None = None
 
     @property
     def proof(self) -> Proof:
-        """Return how the caller has authenticated, as the policy's layer ``account`` names it."""
+        """Return how the caller has authenticated, as the policy's layer ``account`` names it.
+
+        An agent counts as an API key of the person for whom it acts: all that is closed to these is closed to
+        agents.
+        """
         if self.key_id is None:
             return "by-session"
         return "by-key" if self.kind == "service" else "by-personal-key"
@@ -62,6 +81,11 @@ class Caller:
 def operator_named(name: str, codes: Iterable[str] = ("*",)) -> Caller:
     """Return the operator as a caller called ``name``, who holds ``codes``."""
     return Caller(OPERATOR_ID, str(OPERATOR_ID), name, name, "", (), HeldCodes(codes), 0.0)
+
+
+def act_for(agent: ActingAgent, service: str) -> str:
+    """Return the object of the layer ``account`` that lets ``agent`` act for a person at ``service``."""
+    return ACT_FOR_NAMED if service in agent.services else ACT_FOR_OTHER
 
 
 def codes_asked(caller: Caller | None) -> HeldCodes | None:

@@ -34,7 +34,16 @@ from service.authz.publishing.shipped import Shipped
 from service.errors import BadRequest
 from service.kernel import request_objects
 from service.kernel.assurance import BY_STRONGEST, Demand, Satisfied, words_of
-from service.kernel.codes import BY_KEY, BoundedCodes, Ceiling, HeldCodes, is_code
+from service.kernel.codes import (
+    BY_AGENT,
+    BY_APPROVAL,
+    BY_DELEGATION,
+    BY_KEY,
+    Ceiling,
+    HeldCodes,
+    bounded,
+    is_code,
+)
 from service.kernel.feature import about_any
 from service.kernel.request_objects import PublishedRule
 from service.kernel.services import (
@@ -141,11 +150,25 @@ class Requestable(_Strict):
     emergency: bool = False
 
 
-class ByKey(_Strict):
-    """A person who comes with an own API key: the codes that the person holds, and the scopes of the key."""
+class Bounded(_Strict):
+    """A person within ceilings: an own API key, or an agent that acts for the person.
+
+    ``holds`` are the codes of the person, ``key`` the scopes of the key, ``agent`` and ``delegation`` the
+    codes of both, and ``approval`` those of which each use needs an approval.
+    """
 
     holds: list[str]
-    key: list[str]
+    key: list[str] | None = None
+    agent: list[str] | None = None
+    delegation: list[str] | None = None
+    approval: list[str] | None = None
+
+    @property
+    def ceilings(self) -> list[Ceiling]:
+        """The ceilings, in the order in which the service asks them."""
+        codes = (BY_KEY, self.key), (BY_AGENT, self.agent), (BY_DELEGATION, self.delegation)
+        named = (*codes, (BY_APPROVAL, self.approval))
+        return [Ceiling(by, frozenset(held)) for by, held in named if held is not None]
 
 
 class TableFile(_Strict):
@@ -157,7 +180,7 @@ class TableFile(_Strict):
     ``assurance`` is written as the strongest word that it satisfies.
     """
 
-    callers: dict[str, list[str] | str | ByKey | None]
+    callers: dict[str, list[str] | str | Bounded | None]
     cases: list[Case]
     registered: dict[str, list[str | Disabled]] = {}
     codes: list[str | Disabled] = []
@@ -396,7 +419,7 @@ def _asked(
     place: str,
     number: int,
     case: Case,
-    callers: Mapping[str, list[str] | str | ByKey | None],
+    callers: Mapping[str, list[str] | str | Bounded | None],
     resolver: _Resolver,
 ) -> Iterator[Asked]:
     if (case.outcome == "deny") is (case.required is None):
@@ -414,18 +437,18 @@ def _asked(
             yield Asked(place, number, name, _with_line(case, questions[-1]), questions)
 
 
-def _codes(caller: list[str] | str | ByKey | None) -> list[str]:
+def _codes(caller: list[str] | str | Bounded | None) -> list[str]:
     """Return the codes of a caller; none for a visitor, and for words about authentication."""
-    if isinstance(caller, ByKey):
-        return [*caller.holds, *caller.key]
+    if isinstance(caller, Bounded):
+        return [*caller.holds, *(code for ceiling in caller.ceilings for code in ceiling.codes)]
     return caller if isinstance(caller, list) else []
 
 
-def _caller(codes: list[str] | str | ByKey | None) -> HeldCodes | Satisfied | None:
+def _caller(codes: list[str] | str | Bounded | None) -> HeldCodes | Satisfied | None:
     if codes is None:
         return None
-    if isinstance(codes, ByKey):
-        return BoundedCodes(codes.holds, [Ceiling(BY_KEY, frozenset(codes.key))])
+    if isinstance(codes, Bounded):
+        return bounded(codes.holds, codes.ceilings)
     return BY_STRONGEST[codes] if isinstance(codes, str) else HeldCodes(codes)
 
 

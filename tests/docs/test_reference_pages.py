@@ -233,7 +233,7 @@ def test_every_security_event_is_on_the_page() -> None:
     events = re.findall(r'_security\(\s*"([^"]+)"', text)
     events += re.findall(r'_log\.\w+\(\s*"([^"]+)",\s*event_type="security"', text)
 
-    assert len(events) == 14
+    assert len(events) == 16
     assert [event for event in events if f"| `{event}` |" not in SESSIONS] == []
 
 

@@ -15,7 +15,11 @@ from tests.support.cases import with_each
 from tests.support.running import ROOT
 
 LISTENERS: Final[dict[str, list[str]]] = {
-    "all-sessions-end": ["personal_keys.store:end_with_sessions", "events.store:sessions_end"],
+    "all-sessions-end": [
+        "personal_keys.store:end_with_sessions",
+        "agents.store:end_with_sessions",
+        "events.store:sessions_end",
+    ],
     "account-leaves": ["access_requests.ending:account_leaves"],
     "before-account-edit": ["directories.managed:require_unmanaged"],
     "before-roles-taken": ["directories.managed:refuse_directory_roles"],

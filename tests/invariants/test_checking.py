@@ -92,6 +92,7 @@ def test_every_change_needs_a_code_except_the_listed_ones() -> None:
         "DELETE /api/auth/sessions/{device}",
         "DELETE /api/user/profile/factors/{id}",
         "DELETE /api/user/profile/keys/{key_id}",
+        "DELETE /api/user/profile/delegations/{delegation_id}",
         "DELETE /api/user/profile/origins/{source}",
         "DELETE /api/access-request/{id}",
     ]

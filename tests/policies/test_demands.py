@@ -24,7 +24,8 @@ from tests.support.cases import with_each
 from tests.support.demand_rows import set_demands
 
 MAKING_OWN_KEYS = "POST /api/user/profile/keys"
-FRESH = (MAKING_OWN_KEYS, "GET /api/user/profile/data")
+DELEGATING = "POST /api/user/profile/delegations"
+FRESH = (MAKING_OWN_KEYS, DELEGATING, "GET /api/user/profile/data")
 OWN_DATA = [
     *REACHABLE,
     "POST /api/auth/logout/all",
@@ -46,6 +47,11 @@ OWN_DATA = [
     *FRESH,
     "GET /api/user/profile/keys",
     "DELETE /api/user/profile/keys/{key_id}",
+    "GET /api/user/profile/agents",
+    "GET /api/user/profile/delegations",
+    "DELETE /api/user/profile/delegations/{delegation_id}",
+    "GET /api/user/profile/approvals",
+    "POST /api/user/profile/approvals/{approval_id}",
     "POST /api/auth/oidc/{provider}/link",
     "POST /api/auth/oidc/{provider}/step-up",
     "POST /api/auth/oidc/logout",
@@ -97,6 +103,7 @@ def test_base_asks_for_a_login_only() -> None:
         "account change-factors self",
         "account change-credentials-by-factor self",
         "account create-personal-key-beside-factor self",
+        "account delegate-beside-factor self",
         *(f"endpoint {name}" for name in FRESH),
     }
 

@@ -25,6 +25,7 @@ ACTIONS = {
     "job": "list run update",
     "mail": "list",
     "chat": "list test",
+    "agent": "list update switch end",
     "doctor": "read",
     "activity": "list",
     "access-request": "list",

@@ -70,6 +70,8 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
         "oneself": {
             "administration/own_credentials",
             "features/account_links/addresses",
+            "features/agents/approvals",
+            "features/agents/delegations",
             "features/directories/origins",
             "features/personal_keys/keys",
             "features/oidc/sign_in",  # what is demanded of who links an account
@@ -187,6 +189,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "features/reviews/api_reviews",  # which reviews somebody sees
         "features/services/api_oauth",
         "features/decisions/questions",
+        "laboratory/analysis/answers",  # the services of a delegation to an agent
         "laboratory/analysis/comparison",  # names the layer
         "laboratory/analysis/sources",  # names the layer
         "laboratory/prove",  # names the layer
@@ -222,6 +225,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert set.union(*called("PermissionDenied", "errors.PermissionDenied").values()) == {
         "features/access_requests/requests",  # about asking, and about each stage
         "features/access_requests/self_approval",  # about the caller's own requests
+        "features/agents/approvals",  # passes on the denial of the guard
         "features/reviews/reviews",  # about assignments of others, and closing
         "administration/delegation",
         "features/takeovers/owners",  # about confirming owners

@@ -29,7 +29,14 @@ OK = ("200", "201")
 CREATING = (
     *("createUser", "createUserKey", "createRole", "createMenu", "createResource", "createService"),
     *("createServiceOpening", "uploadFile", "createOwnApp", "createOwnPasskey", "assignUserRole"),
-    *("createAccessRequest", "createReview", "createOwnKey", "createScimUser", "createScimGroup"),
+    *(
+        "createAccessRequest",
+        "createReview",
+        "createOwnKey",
+        "createOwnDelegation",
+        "createScimUser",
+        "createScimGroup",
+    ),
 )
 """Operations that make a record."""
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from service.authn.claims import Actor
 from service.authn.tokens import Tokens
 from service.kernel.identity import Caller, roles_told
 from service.settings import Auth
@@ -17,6 +18,7 @@ LIFE: Final = 60
 class AssertionClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The claims of an assertion; anonymous users have no ``sub``, ``user_name`` and ``roles``.
 
+    ``act`` is the agent that acts for ``sub`` (RFC 8693 §4.1).
     ``aud`` is the name of the service, ``decision`` the id of the decision that allowed the request.
     """
 
@@ -28,6 +30,7 @@ class AssertionClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sub: str | UnsetType = UNSET
     user_name: str | UnsetType = UNSET
     roles: tuple[str, ...] | UnsetType = UNSET
+    act: Actor | UnsetType = UNSET
 
 
 class Assertions:
@@ -58,5 +61,6 @@ class Assertions:
                 sub=UNSET if caller is None else caller.login_id,
                 user_name=UNSET if caller is None else caller.user_name,
                 roles=UNSET if caller is None else roles_told(caller),
+                act=UNSET if caller is None or caller.agent is None else Actor(str(caller.agent.agent_id)),
             ),
         )

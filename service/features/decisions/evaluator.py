@@ -138,7 +138,10 @@ class Evaluator:
         # No cache: an answer about an API key names its account, and a trace has a span for each decision.
         if current_span() is not None or (subject.type == TOKEN and is_api_key(subject.id)):
             return answered, {}
-        about = None if caller is None else (caller.limited_to_nothing, caller.held.asked_as, satisfied)
+        services = None if caller is None or caller.agent is None else caller.agent.services
+        about = (
+            None if caller is None else (caller.limited_to_nothing, caller.held.asked_as, satisfied, services)
+        )
         key = (asking.kind, asking.service, asking.limited_to_nothing, asking.held.asked_as, about)
         table = self._tables.get(key)
         if table is None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from service.authn.claims import AccessClaims, BearerClaims, ClientClaims
+from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.token_callers import TokenCallers
 from service.authn.token_verifying import Verified
 from service.authz.engine.policy import Policy
@@ -65,7 +65,7 @@ class Evaluated(NamedTuple):
 
 
 class _Token(NamedTuple):
-    verified: Verified[BearerClaims]
+    verified: Verified[AccessClaims | ClientClaims]
     caller: Caller | None
 
 
@@ -374,7 +374,9 @@ class DecisionPoint:
         if verifier is None or policy is None or not token.isascii():
             return None
         try:
-            verified: Verified[BearerClaims] = verifier.verify(token, AccessClaims, ClientClaims)
+            verified: Verified[AccessClaims | ClientClaims] = verifier.verify(
+                token, AccessClaims, ClientClaims
+            )
             caller = self._callers.of(verified.claims, policy.permission_map)
         except Refusal:
             return None

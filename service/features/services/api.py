@@ -3,6 +3,7 @@
 from typing import Any
 
 from service.administration.changes import Changes
+from service.authn.token_exchange import token_exchange_of
 from service.features.services import api_oauth, api_services
 from service.features.services.edits import OPENINGS, SERVICES
 from service.features.services.oauth import ClientCredentials, Introspection
@@ -22,6 +23,8 @@ def add_routes(routes: Routes, container: Any) -> None:
     routes.serve(api_services.Openings(*opening))
     routes.serve(api_services.OneOpening(*opening))
     sign_in, auth = container.sign_in, container.settings.auth
-    exchange = ClientCredentials(sign_in.key_callers, sign_in.tokens, auth.client_timeout)
+    off, lasts = container.settings.features.off, auth.client_timeout
+    delegated = token_exchange_of(sign_in.agent_callers, sign_in.tokens, lasts, off)
+    exchange = ClientCredentials(sign_in.key_callers, sign_in.tokens, lasts, delegated)
     routes.serve(api_oauth.Token(exchange))
     routes.serve(api_oauth.Introspect(Introspection(auth, sign_in.authenticator)))

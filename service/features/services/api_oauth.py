@@ -21,24 +21,38 @@ _Token = Annotated[str, Meta(min_length=1)]
 
 
 class TokenForm(ProtocolSchema):
-    """The form of a token request (RFC 6749 §4.4.2).
+    """The form of a token request (RFC 6749 §4.4.2; RFC 8693 §2.1).
 
     `client_id` and `client_secret` are for clients that do not authenticate by HTTP Basic (§2.3.1).
+    `subject_token`, `subject_token_type` and `requested_token_type` are for a token exchange alone.
     """
 
-    grant_type: Annotated[Literal["client_credentials"], Meta(title="GrantType")]
+    grant_type: Annotated[
+        Literal["client_credentials", "urn:ietf:params:oauth:grant-type:token-exchange"],
+        Meta(title="GrantType"),
+    ]
     scope: Scope | UnsetType = UNSET
+    subject_token: Annotated[str, Meta(description="The number of a delegation.")] | UnsetType = UNSET
+    subject_token_type: (
+        Annotated[str, Meta(examples=["urn:portcullis:token-type:delegation"])] | UnsetType
+    ) = UNSET
+    requested_token_type: (
+        Annotated[str, Meta(examples=["urn:ietf:params:oauth:token-type:access_token"])] | UnsetType
+    ) = UNSET
     client_id: str | UnsetType = UNSET
     client_secret: str | UnsetType = UNSET
 
 
 class ClientToken(ProtocolSchema):
-    """The token of a client (RFC 6749 §5.1)."""
+    """The token of a client (RFC 6749 §5.1); `issued_token_type` is that of an exchange (RFC 8693 §2.2.1)."""
 
     access_token: str
     token_type: Annotated[Literal["Bearer"], Meta(title="TokenType")]
     expires_in: Annotated[int, Meta(ge=0, description="Seconds.", examples=[900])]
     scope: Scope | UnsetType = UNSET
+    issued_token_type: (
+        Annotated[str, Meta(examples=["urn:ietf:params:oauth:token-type:access_token"])] | UnsetType
+    ) = UNSET
 
 
 class IntrospectionForm(ProtocolSchema):
@@ -61,6 +75,10 @@ class TokenState(ProtocolSchema):
     sub: Annotated[str, Meta(description="The login id.")] | UnsetType = UNSET
     aud: str | UnsetType = UNSET
     iss: str | UnsetType = UNSET
+    act: (
+        Annotated[dict[str, str], Meta(description="The agent that acts for `sub`.", examples=[{"sub": "7"}])]
+        | UnsetType
+    ) = UNSET
     acr: Annotated[Acr, Meta(description="The authentication context of the person.")] | UnsetType = UNSET
     auth_time: (
         Annotated[int, Meta(description="The time of the proof for `acr`, in seconds since 1970.")]
@@ -94,7 +112,8 @@ class Token(Endpoint[ClientCredentials], at="/oauth/token"):
         """Exchange an API key for an access token: the grant `client_credentials` (RFC 6749 §4.4).
 
         The client is a service account, the API key its secret: by HTTP Basic or in the form, not in both.
-        The answer has no envelope.
+        With the grant `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693) and a delegation, an agent
+        gets a token with which it acts for the person who delegated. The answer has no envelope.
         """
         sent = context.request.raw_header(b"authorization")
         given, caller = await self.part.answer(

@@ -17,6 +17,7 @@ from authlib.oauth2.rfc6749 import (
     InvalidScopeError,
     OAuth2Error,
     OAuth2Request,
+    UnsupportedGrantTypeError,
 )
 from authlib.oauth2.rfc6749.grants import ClientCredentialsGrant
 from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
@@ -25,6 +26,7 @@ from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 
 from service.authn.authenticate import Authenticator
 from service.authn.key_callers import KeyCaller, KeyCallers, is_client
+from service.authn.token_exchange import EXCHANGE, TokenExchange
 from service.authn.token_lifetime import LEAST, life_left
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated
@@ -116,6 +118,8 @@ class ClientCredentials:
     tokens: Tokens
     lasts: int
     """The life of a token in seconds; it does not outlive its key."""
+    exchange: TokenExchange | None = None
+    """Exchanges delegations to agents; None if the feature is off."""
 
     async def answer(
         self, content_type: str | None, body: bytes, authorization: str | None
@@ -129,10 +133,21 @@ class ClientCredentials:
         try:
             request = FormRequest(form_of(content_type, body), authorization)
             client = await self._client(_secret(request))
+            if request.form["grant_type"] == EXCHANGE:
+                return await self._exchanged(request, client)
         except OAuth2Error as error:
             return refused(error), None
         given: OAuthAnswer = _Granting(client, self.tokens, self.lasts).create_token_response(request)
         return given, None if client is None or "error" in given.body else client.caller
+
+    async def _exchanged(
+        self, request: FormRequest, client: _Client | None
+    ) -> tuple[OAuthAnswer, Caller | None]:
+        """Return the answer to a token exchange (RFC 8693); raises the errors of its client and of itself."""
+        if self.exchange is None:
+            raise UnsupportedGrantTypeError(EXCHANGE)
+        proved = _Granting(client, self.tokens, self.lasts).authenticate_client(request, METHODS)
+        return answer(200, await self.exchange.answer(proved.caller, request.form), ()), proved.caller
 
     async def _client(self, secret: str | None) -> _Client | None:
         if secret is None:
@@ -314,6 +329,8 @@ class _Token:
         }
         if caller.key_id is not None:
             self.payload["client_id"] = str(caller.key_id)
+        if caller.agent is not None:  # RFC 8693 §4.1
+            self.payload["act"] = {"sub": str(caller.agent.agent_id)}
         if authenticated.expires is not None:
             self.payload["exp"] = int(authenticated.expires)
         authentication = None if caller.key_id is not None else caller.authentication

@@ -15,7 +15,7 @@ from service.authz.engine.request_classes import registered
 from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, comparable
 from service.kernel.assurance import Satisfied, step_up
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller, codes_asked, words_asked
+from service.kernel.identity import Caller, act_for, codes_asked, words_asked
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.tracing import current_span, traced
 from service.laboratory.analysis.explain import Reason, reason_of
@@ -189,6 +189,7 @@ Why: TypeAlias = (
 """The reason of an answer.
 
 ``other_service``: the account that asks may not ask about that service; the decision is about that account.
+Or the delegation to an agent does not name the service; the decision is about the person of the delegation.
 ``subject_not_active``: the subject is not known, is disabled or banned, or its token is not valid or was
 revoked. ``incomplete``: a question of a batch lacks a part, or has a part of a wrong type. ``too_general``:
 the requests of a template meet more resources than are looked at (``templates.MOST_PATHS``).
@@ -236,6 +237,12 @@ class Answers:
 
     def about(self, policy: Policy, question: Question, caller: Caller | None) -> Answer:
         """Return the answer about ``caller``, with ``used``; None is an anonymous caller."""
+        if caller is not None and caller.agent is not None:
+            at_service = policy.decide(
+                rules.ACCOUNT, act_for(caller.agent, _service_of(policy, question)), caller
+            )
+            if not at_service.allowed:
+                return Answer(False, "other_service", at_service)
         held, satisfied = codes_asked(caller), words_asked(caller, self.now())
         if policy is not self._policy or len(self._remembered) >= MOST_REMEMBERED:
             self._policy, self._remembered = policy, {}
@@ -314,6 +321,14 @@ class Answers:
         first = next(decisions)
         denied = (decision for decision in decisions if not decision.allowed)
         return as_answer(policy, next(denied, first) if first.allowed else first, held)
+
+
+def _service_of(policy: Policy, question: Question) -> str:
+    """Return the service of a question; a code belongs to the service that its first part names."""
+    if not isinstance(question, UseOf):
+        return question.service
+    first = question.code.partition(":")[0]
+    return first if first in policy.other_services else PORTCULLIS
 
 
 def _codes(policy: Policy, service: str, method: str, path: str) -> Iterator[str]:

@@ -222,6 +222,29 @@ CREATE OR REPLACE TRIGGER end_personal_keys_by_password AFTER UPDATE OF password
 CREATE OR REPLACE TRIGGER end_personal_keys AFTER INSERT OR UPDATE ON sys.user_ban FOR EACH ROW
     EXECUTE FUNCTION sys.end_personal_keys();
 
+-- Delegations to agents end with the access of their person, and an agent is suspended with that of its owner.
+CREATE OR REPLACE FUNCTION sys.end_delegations() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    leaving BIGINT;
+BEGIN
+    IF TG_TABLE_NAME = 'user_ban' THEN
+        leaving := NEW.user_id;
+    ELSE
+        leaving := NEW.id;
+    END IF;
+    DELETE FROM sys.delegation WHERE user_id = leaving;
+    IF TG_NAME <> 'end_delegations_by_password' THEN
+        UPDATE sys.agent SET suspended = true WHERE owner_id = leaving AND NOT suspended;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER end_delegations AFTER UPDATE OF status ON sys."user" FOR EACH ROW
+    WHEN (NEW.status = 'disabled' AND OLD.status <> 'disabled') EXECUTE FUNCTION sys.end_delegations();
+CREATE OR REPLACE TRIGGER end_delegations_by_password AFTER UPDATE OF password_initial ON sys."user"
+    FOR EACH ROW WHEN (NEW.password_initial = 'given') EXECUTE FUNCTION sys.end_delegations();
+CREATE OR REPLACE TRIGGER end_delegations AFTER INSERT OR UPDATE ON sys.user_ban FOR EACH ROW
+    EXECUTE FUNCTION sys.end_delegations();
+
 -- Reviews: nothing changes in a review that is closed, and what an item is about never does.
 CREATE OR REPLACE FUNCTION sys.keep_closed_review() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -30,6 +30,12 @@ class Auth:
         check=between(60, _YEAR),
         help="Longest life of an API key that a person makes for their own account.",
     )
+    delegation_max: int = setting(
+        86_400,
+        unit="s",
+        check=between(60, _YEAR),
+        help="Longest life of a delegation by which an agent acts for a person.",
+    )
     refresh_timeout: int = setting(
         604_800,
         unit="s",

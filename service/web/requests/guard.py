@@ -18,12 +18,15 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.kernel.about import NAME
 from service.kernel.account_acts import refusal_of
 from service.kernel.assurance import words_at
+from service.kernel.codes import BY_APPROVAL, BoundedCodes
 from service.kernel.core_sentences import sentence
-from service.kernel.identity import Caller, codes_asked
+from service.kernel.identity import ActingAgent, Caller, act_for, codes_asked
+from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import PROXY_KEY, SAFE, Original
+from service.web.requests.agent_approvals import AgentApprovals
 from service.web.requests.credentials import HeaderToken, basic_client
 
 MIN_REVISION: Final = "X-Policy-Min-Revision"
@@ -46,7 +49,8 @@ class AuthorizationGuard:
     """Decides if a request may go on to its responder.
 
     ``now`` returns the time for the age of an authentication, in seconds. ``current`` finds the later rights
-    of a caller; without it, only the session or the API key is checked again.
+    of a caller; without it, only the session or the API key is checked again. ``approvals`` are those of
+    agents' calls.
     """
 
     token: HeaderToken
@@ -55,6 +59,7 @@ class AuthorizationGuard:
     revisions: PublishedRevisions
     now: Callable[[], float] = time.time
     current: CurrentRights | None = None
+    approvals: AgentApprovals | None = None
 
     async def admit(self, context: RequestContext, operation: Operation) -> None:
         """Admit the request and set caller and policy of ``context``, or raise a refusal.
@@ -94,7 +99,30 @@ class AuthorizationGuard:
                 context.caller = identified.caller
             if context.has_body:
                 context.all_rights = identified.all_rights
+            if identified.caller.agent is not None:
+                await self._decide_agent(context, operation, policy, now)
+                return
         self._decide(context, operation, policy, now)
+
+    async def _decide_agent(
+        self, context: RequestContext, operation: Operation, policy: Policy, now: float
+    ) -> None:
+        """Ask the questions about a request of an agent, again without ``BY_APPROVAL`` once it is approved.
+
+        Raises ``ApprovalRequired`` for a call that nothing but the lack of an approval denies.
+        """
+        try:
+            self._decide(context, operation, policy, now)
+        except errors.PermissionDenied as refusal:
+            caller, denial = context.user, refusal.decision
+            if denial is None or denial.denied_by != (BY_APPROVAL,) or self.approvals is None:
+                raise
+            if not isinstance(caller.held, BoundedCodes):
+                raise
+            context.caller = replace(caller, held=caller.held.approved())
+            # What is denied anyway is not put before the person, and not even read.
+            self._decide(context, operation, policy, now)
+            await self.approvals.require(context, caller, denial)
 
     async def recheck_admission(self, context: RequestContext, operation: Operation) -> None:
         """Check that the caller of an admitted request, whose answer is being made, may receive the rest.
@@ -173,6 +201,8 @@ class AuthorizationGuard:
         context.satisfied = satisfied
         if not demanded.allowed:
             raise errors.too_weak(demanded)
+        if caller is not None and caller.agent is not None:
+            _require_service(context, caller, caller.agent, policy, PORTCULLIS)
         if operation.metadata.session_act and caller is not None and caller.proof == "by-personal-key":
             _require_session_act(context, caller, policy, operation.metadata.session_act)
 
@@ -219,6 +249,17 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
 def _require_session_act(context: RequestContext, caller: Caller, policy: Policy, act: str) -> None:
     """Check that a caller with an API key of a person may do ``act``; PermissionDenied else."""
     name = f"{act} {caller.proof}"
+    decision = policy.decide(ACCOUNT, name, caller)
+    if not decision.allowed:
+        context.decision = decision
+        raise errors.PermissionDenied(refusal_of(name), decision)
+
+
+def _require_service(
+    context: RequestContext, caller: Caller, agent: ActingAgent, policy: Policy, service: str
+) -> None:
+    """Check that ``agent`` may act for ``caller`` at ``service``; PermissionDenied else."""
+    name = act_for(agent, service)
     decision = policy.decide(ACCOUNT, name, caller)
     if not decision.allowed:
         context.decision = decision

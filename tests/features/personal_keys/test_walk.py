@@ -18,6 +18,11 @@ CLOSED: Final = {
     # Keys.
     *("POST /api/user/profile/keys", "DELETE /api/user/profile/keys/{key_id}"),
     *("POST /api/user/{id}/keys", "DELETE /api/user/{id}/keys/{key_id}"),
+    # Agents and delegations.
+    *("PUT /api/agent/{id}", "DELETE /api/agent/{id}", "PUT /api/agent/{id}/enabled"),
+    *("PUT /api/agent/switch", "DELETE /api/agent/delegation/{delegation_id}"),
+    *("POST /api/user/profile/delegations", "DELETE /api/user/profile/delegations/{delegation_id}"),
+    "POST /api/user/profile/approvals/{approval_id}",
     # The password, the address, the factors and the providers of the owner.
     *("PUT /api/user/profile/password", "POST /api/user/profile/email/verification"),
     *("POST /api/user/profile/email/agreement", "DELETE /api/user/profile/factors/{id}"),

@@ -1,0 +1,1 @@
+"""Agents: service accounts that act for people, within delegations."""

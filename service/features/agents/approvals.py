@@ -1,0 +1,108 @@
+"""Approvals of single calls of agents: asked by the guard, decided by the person, used once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from service.administration import change_log
+from service.administration.delegation import Delegation
+from service.audit.redaction import kept, redacted_query
+from service.errors import ApprovalRequired, Decided, NotFound, PermissionDenied, ValidationFailed
+from service.features.agents import store_approvals
+from service.features.agents.sentences import sentence
+from service.features.agents.store_approvals import Call, PendingApproval, Verdict
+from service.kernel.identity import Caller, oneself
+from service.kernel.origin import field_changes
+from service.kernel.strict_json import strict_json
+from service.records.database.transactions import Database
+from service.web.messages.bodies import MAX_BODY
+from service.web.messages.context import RequestContext
+
+LINK: Final = "/console/#/account/approvals"
+"""The page of the console where a person decides."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CallApprovals:
+    """See ``AgentApprovals``."""
+
+    database: Database
+
+    async def require(self, context: RequestContext, caller: Caller, denial: Decided) -> None:
+        """Use the approval of exactly this call: method, path, query, media type and body.
+
+        An approval for one call is used up before the call runs, so it never runs twice. Raises as
+        ``AgentApprovals.require``, and ``PermissionDenied`` for a call beyond ``MOST_PENDING``.
+        """
+        assert caller.agent is not None  # noqa: S101 - the guard asks about agents only
+        call = await _call(context)
+        delegation_id = caller.agent.delegation_id
+        async with self.database.transaction() as connection:
+            if await store_approvals.use(connection, delegation_id, call):
+                return
+            number = await store_approvals.ask(connection, delegation_id, call)
+        if number is None:
+            raise PermissionDenied(sentence("too_many_approvals"), denial)
+        raise ApprovalRequired(denial, number, f"{LINK}/{number}")
+
+
+async def _call(context: RequestContext) -> Call:
+    request, scope = context.request, context.scope
+    body = await request.body_within(MAX_BODY)
+    # The operation reads the same bytes again.
+    request.arrived = {"type": "http.request", "body": body, "more_body": False}
+    media_type = request.content_type or ""
+    digest = sha256(b"%b\n%b" % (media_type.encode("utf-8", "surrogateescape"), body)).digest()
+    query: bytes = scope["query_string"]
+    return Call(request.method, request.path, query.decode("ascii", "backslashreplace"), digest, _shown(body))
+
+
+def _shown(body: bytes) -> str | None:
+    """Return a JSON body without secrets; None for another one."""
+    try:
+        strict_json(body)
+        return bytes(kept(body, redact=True)).decode()
+    except (ValueError, msgspec.DecodeError, RecursionError):
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Approvals:
+    """The decisions of people about calls of their agents."""
+
+    database: Database
+    delegation: Delegation
+
+    async def own(self, caller: Caller) -> Sequence[PendingApproval]:
+        """Return the calls that wait for the decision of the caller; values of secrets are withheld."""
+        async with self.database.snapshot() as connection:
+            waiting = await store_approvals.pending(connection, caller.user_id)
+        return [msgspec.structs.replace(each, query=redacted_query(each.query)) for each in waiting]
+
+    async def decide(self, caller: Caller, approval_id: int, verdict: Verdict, digest: str) -> None:
+        """Decide about the call with that ``digest``, as the caller was shown it.
+
+        Raises ``NotFound`` for a call that does not wait, ``ValidationFailed`` for another digest, and
+        ``PermissionDenied`` for a caller with an API key.
+        """
+        async with self.database.transaction() as connection:
+            check = await self.delegation.check(connection, caller)
+            await check.require_act(connection, oneself(caller), "delegate")
+            decided = await store_approvals.decide(connection, caller.user_id, approval_id, verdict)
+            if decided is None:
+                raise NotFound(sentence("no_such_approval"))
+            if decided.digest != digest:
+                raise ValidationFailed(("digest", sentence("digest_of_another_call")))
+            change_log.concerns(change_log.user_target(caller.user_name))
+            after = {
+                "agentId": decided.agent_id,
+                "call": f"{decided.method} {decided.path}",
+                "digest": decided.digest,
+                "decision": verdict,
+            }
+            changes = field_changes(f"approval:{approval_id}", {}, after)
+            change_log.saving(changes)
+        change_log.saved(changes)

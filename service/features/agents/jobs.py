@@ -1,0 +1,29 @@
+"""The job that deletes expired delegations."""
+
+from typing import Final
+
+from service.features.agents import store_delegations
+from service.jobs.housekeeping import forget_in_portions
+from service.jobs.runner import Job
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+_DAY: Final = 86_400.0
+
+
+def jobs(_settings: Settings) -> tuple[Job, ...]:
+    """Return the job."""
+    return (
+        Job(
+            "expired-delegations",
+            "Delete delegations to agents that expired a day ago",
+            forget_delegations,
+            _DAY,
+            after="expired-keys",
+        ),
+    )
+
+
+async def forget_delegations(database: Database) -> str:
+    """Delete delegations that expired ``KEPT`` ago, with their approvals. Raises Unavailable."""
+    return f"{await forget_in_portions(database, store_delegations.forget_expired)} delegations deleted"

@@ -1,0 +1,27 @@
+"""The port by which the guard asks if a person has approved a call of an agent; one feature keeps them."""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from service.errors import Decided
+from service.kernel.feature import provided
+from service.kernel.identity import Caller
+from service.records.database.transactions import Database
+from service.web.messages.context import RequestContext
+
+
+class AgentApprovals(Protocol):
+    """Approvals of single calls by the people for whom agents act."""
+
+    async def require(self, context: RequestContext, caller: Caller, denial: Decided) -> None:
+        """Use the approval of the request ``context`` of the agent of ``caller``, which ``denial`` requires.
+
+        It reads the body, which the operation can read again. Raises ``ApprovalRequired`` without an approval
+        of exactly this call, ``TooLarge``, ``BadRequest`` and ``Unavailable``.
+        """
+
+
+def approvals_of(database: Database, off: Collection[str]) -> AgentApprovals | None:
+    """Return the approvals; None if the feature is ``off``: then no agent is admitted either."""
+    makers = tuple(provided("agent-approvals", off).values())
+    return makers[0](database) if makers else None

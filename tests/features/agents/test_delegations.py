@@ -1,0 +1,173 @@
+"""Agents, delegations, and tokens for them, through the API."""
+
+import base64
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.features.agents.conftest import DELEGATIONS, LIST, agent_of, delegated
+from tests.features.service_accounts.conftest import Workers
+from tests.support.cases import with_each
+from tests.support.members import member
+
+FORM = ("Content-Type", "application/x-www-form-urlencoded")
+
+
+def claims_of(token: str) -> dict[str, Any]:
+    """Return the claims of a JWT without verification."""
+    payload = token.split(".")[1]
+    claims: dict[str, Any] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    return claims
+
+
+async def test_an_agent_acts_for_a_person_with_a_token_that_names_both(workers: Workers) -> None:
+    agent = await agent_of(workers, LIST)
+    person = await member(workers.first, "ann", LIST)
+    number = await delegated(person, agent, LIST)
+    answer = await agent.exchanged(number)
+    assert answer.json["issued_token_type"] == "urn:ietf:params:oauth:token-type:access_token"
+    claims = claims_of(answer.json["access_token"])
+    assert (claims["sub"], claims["act"]) == (str(person.user_id), {"sub": str(agent.id)})
+    assert claims["delegation"] == str(number)
+    assert 890 <= claims["exp"] - claims["iat"] <= 900
+    assert await workers.statuses(answer.json["access_token"]) == [200, 200]
+
+
+async def test_person_agent_and_delegation_must_all_allow(workers: Workers) -> None:
+    agent = await agent_of(workers, LIST, "system:user:list", "system:menu:list")
+    person = await member(workers.first, "ben", LIST, "system:user:list", "system:online:list")
+    token = await agent.token(await delegated(person, agent, "system:role:*", "system:online:list"))
+    denied = {}
+    for path in ("/api/role/list", "/api/user/list", "/api/online/list", "/api/menu/list", "/api/jobs"):
+        answer = await workers.second.ask("GET", path, token=token)
+        denied[path] = answer.json.get("deniedBy", answer.status)
+    assert denied == {
+        "/api/role/list": 200,
+        "/api/user/list": ["delegation"],
+        "/api/online/list": ["agent"],
+        "/api/menu/list": ["account", "delegation"],
+        "/api/jobs": ["account", "agent", "delegation"],
+    }
+
+
+@with_each(
+    ("change", "fields"),
+    [
+        ({"codes": []}, ["codes"]),
+        ({"codes": ["*"]}, ["codes[0]"]),
+        ({"codes": ["*:role:list"]}, ["codes[0]"]),
+        ({"codes": ["@login"]}, ["codes[0]"]),
+        ({"codes": [LIST, "finance:report:list"]}, ["codes[1]"]),
+        ({"codes": ["system:user:*"]}, ["codes[0]"]),
+        ({"askMe": ["system:user:delete"]}, ["askMe[0]"]),
+        ({"services": []}, ["services"]),
+        ({"services": ["orders"]}, ["services[0]"]),
+        ({"expiresIn": 86_401}, ["expiresIn"]),
+        ({"expiresIn": None}, ["expiresIn"]),
+        ({"agentId": 1}, ["agentId"]),
+    ],
+)
+async def test_a_delegation_names_held_codes_services_an_agent_and_an_end(
+    workers: Workers, change: dict[str, Any], fields: list[str]
+) -> None:
+    agent = await agent_of(workers, LIST)
+    name = f"cleo{abs(hash(str(change))) % 10**9}"
+    person = await member(workers.first, name, LIST)
+    order = {"agentId": agent.id, "codes": [LIST], "services": ["portcullis"], "expiresIn": 60} | change
+    body = {name: value for name, value in order.items() if value is not None}
+    refused = await person.ask("POST", DELEGATIONS, body)
+    assert (refused.status, refused.fields) == (422, fields), refused.body
+
+
+async def test_a_delegation_is_exchanged_by_its_own_agent_alone(workers: Workers) -> None:
+    agent, other = await agent_of(workers, LIST), await agent_of(workers, LIST)
+    person = await member(workers.first, "dot", LIST)
+    number = await delegated(person, agent, LIST)
+    token = await agent.token(number)
+    program = await workers.account(LIST)
+    refusals = {
+        "another agent": await other.exchanged(number),
+        "no agent": await agent.exchanged(
+            number, client_id=program.name, client_secret=await workers.key(program)
+        ),
+        "unknown": await agent.exchanged(10**9),
+        "malformed": await agent.exchanged("1 or 2"),
+        "a chain by subject": await agent.exchanged(
+            token, subject_token_type="urn:ietf:params:oauth:token-type:access_token"
+        ),
+        "a chain by number": await agent.exchanged(token),
+        "a chain by client": await agent.exchanged(number, client_secret=token),
+        "an actor": await agent.exchanged(number, actor_token=token),
+        "an audience": await agent.exchanged(number, audience="orders"),
+        "without a type": await agent.exchanged(number, subject_token_type=""),
+        "a wrong key": await agent.exchanged(number, client_secret=other.key),
+        "a scope beyond": await agent.exchanged(number, scope="system:user:list"),
+    }
+    assert {name: (answer.status, answer.json["error"]) for name, answer in refusals.items()} == {
+        "another agent": (400, "invalid_request"),
+        "no agent": (400, "invalid_request"),
+        "unknown": (400, "invalid_request"),
+        "malformed": (400, "invalid_request"),
+        "a chain by subject": (400, "invalid_request"),
+        "a chain by number": (400, "invalid_request"),
+        "a chain by client": (400, "invalid_client"),
+        "an actor": (400, "invalid_request"),
+        "an audience": (400, "invalid_target"),
+        "without a type": (400, "invalid_request"),
+        "a wrong key": (400, "invalid_client"),
+        "a scope beyond": (400, "invalid_scope"),
+    }
+
+
+async def test_the_scopes_of_the_agents_key_and_of_the_token_limit_it_further(workers: Workers) -> None:
+    agent = await agent_of(workers, LIST, "system:user:list")
+    person = await member(workers.first, "eli", LIST, "system:user:list")
+    number = await delegated(person, agent, "system:*")
+    narrow = await agent.token(number, scope=LIST)
+    assert await workers.statuses(narrow) == [200, 200]
+    assert await workers.statuses(narrow, "/api/user/list") == [403, 403]
+    agent.key = await workers.key(agent.account, scopes=["system:user:*"])
+    by_key = await agent.token(number)
+    assert await workers.statuses(by_key) == [403, 403]
+    assert await workers.statuses(by_key, "/api/user/list") == [200, 200]
+    agent.key = await workers.key(agent.account, scopes=[])
+    nothing = await agent.token(number)
+    assert await workers.statuses(nothing, "/api/user/profile") == [403, 403]
+
+
+async def test_a_delegation_without_this_service_is_of_no_use_here(workers: Workers) -> None:
+    agent = await agent_of(workers, LIST)
+    person = await member(workers.first, "flo", LIST)
+    await workers.first.data("POST", "/api/service", {"name": "orders"})
+    await workers.first.data("POST", "/api/policy/reload")
+    await workers.second.data("POST", "/api/policy/reload")
+    await person.log_in()
+    token = await agent.token(await delegated(person, agent, LIST, services=["orders"]))
+    for path in ("/api/role/list", "/api/user/profile"):
+        refused = await workers.second.ask("GET", path, token=token)
+        assert (refused.status, refused.json["layer"]) == (403, "account"), refused.body
+
+
+async def test_administrators_list_and_end_delegations(workers: Workers) -> None:
+    agent = await agent_of(workers, LIST)
+    person = await member(workers.first, "gus", LIST)
+    number = await delegated(person, agent, LIST)
+    token = await agent.token(number)
+    query = f"userId={person.user_id}&agentId={agent.id}"
+    items = (await workers.first.data("GET", f"/api/agent/delegation/list?{query}"))["items"]
+    assert [(each["id"], each["userName"], each["codes"]) for each in items] == [(number, "gus", [LIST])]
+    assert await workers.statuses(token) == [200, 200]
+    assert (await workers.first.ask("DELETE", f"/api/agent/delegation/{number}")).status == 200
+    assert await workers.statuses(token) == [401, 401]
+    assert (await workers.first.ask("DELETE", f"/api/agent/delegation/{number}")).status == 404
+
+
+async def test_introspection_names_the_agent(workers: Workers) -> None:
+    agent = await agent_of(workers, LIST)
+    person = await member(workers.first, "hew", LIST)
+    token = await agent.token(await delegated(person, agent, LIST))
+    body = urlencode({"token": token}).encode()
+    state = await workers.first.ask_raw("POST", "/oauth/introspect", body, FORM)
+    assert (state.json["sub"], state.json["act"]) == (str(person.user_id), {"sub": str(agent.id)})
+    assert state.json["scope"] == LIST
+    assert "acr" not in state.json
