@@ -32,7 +32,7 @@ def change(page: Page, name: str, *texts: str) -> None:
     button(page.get_by_role("group", name="Selected "), name).click()
     dialog = page.get_by_role("dialog")
     if "role" in name:
-        dialog.get_by_label("Role").select_option("Auditor")
+        dialog.get_by_label("Role").select_option("Auditor (auditor)")
         button(dialog, "Preview").click()
     says(dialog, *texts)
     button(dialog, name).click()

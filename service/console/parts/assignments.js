@@ -8,10 +8,11 @@ import { ask, dialog, tell } from "./dialog.js";
 import { merging } from "./form.js";
 import { ending } from "./lasting.js";
 import { agreed, attempt, previewed, undoing } from "./preview.js";
+import { allRoles, roleNames, roleText, shownRole } from "./roles.js";
+import { roleName } from "./seed.js";
 import { roleCodes } from "./suggestions.js";
 import { listing } from "./table.js";
 import { coming, time } from "./time.js";
-import { allRoles, roleOptions } from "./users.js";
 
 const ALL = "/api/user/{id}/roles";
 const ONE = "/api/user/{id}/roles/{assignmentId}";
@@ -43,7 +44,7 @@ export function assignments(page, user) {
     columns: [
       {
         title: T.role,
-        cell: ({ roleName, roleCode: code }) => [roleName, " ", roleName !== code && h("code", null, code)],
+        cell: shownRole,
       },
       { title: T.from, cell: (item) => [begun(item), " ", h("small", null, decided(item, !item.from))] },
       { title: T.until, cell: endOf },
@@ -70,12 +71,11 @@ export function assignments(page, user) {
             )
         : undefined,
     load: async (query) => {
-      const [{ data }, names] = await Promise.all([
+      const [{ data }, roles] = await Promise.all([
         page.call("GET", ALL, { path: { id: user.id }, query }),
-        roleOptions(page),
+        roleNames(page),
       ]);
-      const nameOf = (/** @type {string} */ code) => names?.find(([key]) => key === code)?.[1] ?? code;
-      return { ...data, items: data.items.map((item) => ({ ...item, roleName: nameOf(item.roleCode) })) };
+      return { ...data, items: data.items.map((item) => ({ ...item, roleName: roles.name(item.roleCode) })) };
     },
     empty: empty(T.none),
   });
@@ -134,7 +134,7 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
       chosen = given;
     };
     /** @type {any} */ let done;
-    let name = role?.roleName ?? "";
+    let name = role ? roleName(role) : "";
     await ask({
       title: T.assignTitle(user.userName),
       confirm: T.preview,
@@ -143,7 +143,7 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
         ...windowFields({ reason }, () => chosen?.maxDuration),
       ],
       act: async (body, { key, box }) => {
-        name = roles?.find(({ id }) => id === body.roleId)?.roleName ?? body.roleCode;
+        name = chosen ? roleName(chosen) : body.roleCode;
         done = await agreed({
           box,
           title: T.confirmTitle(name, user.userName),
@@ -169,9 +169,7 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
  * @param {(role: Role | undefined) => void} choose
  */
 function roleChoice(roles, role, choose) {
-  const options = /** @type {[number | null, string][]} */ (
-    roles.map(({ id, roleName, roleCode: code }) => [id, `${roleName} (${code})`])
-  );
+  const options = /** @type {[number | null, string][]} */ (roles.map((each) => [each.id, roleText(each)]));
   return {
     name: "roleId",
     label: T.role,

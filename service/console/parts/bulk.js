@@ -4,8 +4,9 @@ import { button } from "../core/dom.js";
 import { BULK, USERS } from "../strings/users.js";
 import { ask } from "./dialog.js";
 import { attempt } from "./preview.js";
+import { allRoles, roleText } from "./roles.js";
+import { roleName } from "./seed.js";
 import { Selection } from "./selection.js";
-import { allRoles } from "./users.js";
 
 const STATUS = "/api/user/bulk/status";
 const ROLE = "/api/user/bulk/role";
@@ -67,13 +68,13 @@ function changeRole(selection, action) {
   const title = (gives ? BULK.giveTitle : BULK.takeTitle)(BULK.users(ids.length));
   return attempt(title, async () => {
     const roles = await allRoles(page);
-    const options = roles.map(({ id, roleName }) => [id, roleName]);
+    const options = roles.map((role) => [role.id, roleText(role)]);
     await ask({
       title,
       confirm: BULK.preview,
       extra: [{ name: "roleId", label: USERS.role, type: "select", required: true, options }],
       act: ({ roleId }, { box }) => {
-        const name = roles.find(({ id }) => id === roleId)?.roleName ?? "";
+        const name = roleName(/** @type {any} */ (roles.find(({ id }) => id === roleId)));
         return selection.done({
           box,
           counts: BULK.counts,

@@ -43,6 +43,7 @@ import { exporting, limitsOf } from "./transfer.js";
  * @property {string} api Such as `/api/role`.
  * @property {string} view The address of the list, such as `/roles`.
  * @property {string} [record] The address above those of single records, if it is another one.
+ * @property {(record: any) => [string, string] | null} [above] The list that a record belongs to, if it is another one.
  * @property {string} name The field whose value names a record.
  * @property {any} texts What is said of records: titles, questions and messages.
  * @property {Record<string, Declared>} fields In the order of files.
@@ -173,7 +174,7 @@ export async function editing(page, kind, known) {
       page.go(back);
     },
   });
-  page.crumbs([view, T.title], [back, stored[kind.name]]);
+  page.crumbs(kind.above?.(stored) ?? [view, T.title], [back, stored[kind.name]]);
   page.title(T.editTitle(nameOf(kind, stored)));
   page.put(made);
 }

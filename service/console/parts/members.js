@@ -7,6 +7,7 @@ import { assign, demands } from "./assignments.js";
 import { chosen } from "./chooser.js";
 import { tell } from "./dialog.js";
 import { attempt, previewed, undoing } from "./preview.js";
+import { roleName } from "./seed.js";
 import { listing } from "./table.js";
 import { stateOf } from "./users.js";
 
@@ -57,7 +58,7 @@ export function members(page, role) {
 
   /** Give the role to a user, or take it, after the preview. @param {User} user @param {boolean} on */
   function change(user, on) {
-    const title = (on ? T.addTitle : T.removeTitle)(user.userName, role.roleName);
+    const title = (on ? T.addTitle : T.removeTitle)(user.userName, roleName(role));
     const before = user.roles.map(({ id }) => id);
     const roleIds = on ? [...before, role.id] : before.filter((id) => id !== role.id);
     const path = { id: user.id };
@@ -75,7 +76,7 @@ export function members(page, role) {
         ? [["PATCH", ONE, { path, body: { roleIds: before }, ifMatch: done.etag }]]
         : windows.map((body) => ["POST", ALL, { path, body }]);
       tell(
-        (on ? T.addedMember : T.removedMember)(user.userName, role.roleName),
+        (on ? T.addedMember : T.removedMember)(user.userName, roleName(role)),
         back.length ? { undo: undoing(page, ...back) } : {},
       );
       await list.reload();

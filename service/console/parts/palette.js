@@ -7,6 +7,7 @@ import { ALIASES, PALETTE as T } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
 import { combobox } from "./combobox.js";
 import { dialog } from "./dialog.js";
+import { roleName } from "./seed.js";
 
 /** How many records of a kind are listed. */
 const MOST = 5;
@@ -33,7 +34,7 @@ const KINDS = [
     needs: "GET /api/role/{id}",
     sort: "roleName",
     group: T.roles,
-    shown: ({ id, roleCode, roleName }) => [roleName, roleCode, `/roles/${id}`],
+    shown: (role) => [roleName(role), role.roleCode, `/roles/${role.id}`],
   },
   {
     list: "/api/resource/list",
@@ -46,7 +47,7 @@ const KINDS = [
     list: "/api/access-request/role/list",
     needs: "POST /api/access-request",
     group: T.requestable,
-    shown: ({ roleCode, roleName }) => [roleName, roleCode, `/access-requests/new?roleCode=${roleCode}`],
+    shown: (role) => [roleName(role), role.roleCode, `/access-requests/new?roleCode=${role.roleCode}`],
   },
 ];
 

@@ -9,13 +9,13 @@ import { requested } from "./trouble.js";
 import { isWildcard } from "./codes.js";
 import { Choice, Forest, covered, readMenus } from "./menus.js";
 import { attempt, previewed, undoing } from "./preview.js";
-import { menuTitle } from "./seed.js";
+import { menuTitle, roleName } from "./seed.js";
 import { searching, tree } from "./tree.js";
 
 const GIVEN = "/api/role/{id}/permissions";
 
 /** @typedef {import("./menus.js").Place} Place */
-/** @typedef {{roleName: string}} Role */
+/** @typedef {{roleCode: string, roleName: string}} Role */
 
 /**
  * Read what a role gives; returns what shows it, for the role.
@@ -173,8 +173,8 @@ class Editor {
   }
 
   save() {
-    const { roleName } = this.role;
-    const title = T.saveTitle(roleName);
+    const name = roleName(this.role);
+    const title = T.saveTitle(name);
     const menuIds = [...this.choice.ids].sort((a, b) => a - b);
     return attempt(title, async () => {
       const { added, removed } = this.difference;
@@ -188,7 +188,7 @@ class Editor {
         });
         if (!done) return;
         unsaved.delete(this);
-        tell(T.saved(roleName), {
+        tell(T.saved(name), {
           undo: undoing(this.page, [
             "PUT",
             GIVEN,

@@ -12,6 +12,7 @@ import { lasting } from "./lasting.js";
 import { SPELLED } from "./policy.js";
 import { agreed, attempt, previewed } from "./preview.js";
 import { rowEditor } from "./row-editor.js";
+import { roleName } from "./seed.js";
 import { codes } from "./suggestions.js";
 import { edited } from "./time.js";
 
@@ -104,7 +105,7 @@ function demand(assurance) {
 /** Ask how a role is to be asked for, and save it after the preview. @param {Page} page @param {Role} role */
 function edit(page, role) {
   const path = { id: role.id };
-  const title = T.title(role.roleName);
+  const title = T.title(roleName(role));
   return attempt(title, async () => {
     /** @type {(saved?: boolean) => void} */ let close = () => {};
     const made = await merging({
@@ -115,7 +116,7 @@ function edit(page, role) {
       pick: (/** @type {Rule} */ rule) =>
         Object.fromEntries(Object.keys(FRESH).map((name) => [name, rule[/** @type {keyof Rule} */ (name)]])),
       form: (rule) => ({
-        subject: () => T.subject(role.roleName),
+        subject: () => T.subject(roleName(role)),
         fields: fields(page, rule),
         submit: ACTION.save,
         cancel: () => close(),
@@ -126,12 +127,12 @@ function edit(page, role) {
       write: async (values, { etag }) => {
         const body = /** @type {Rule} */ (values);
         await agreed({
-          title: T.saveTitle(role.roleName),
+          title: T.saveTitle(roleName(role)),
           text: T.saveText,
           confirm: ACTION.save,
           write: (dryRun) => page.call("PUT", RULE, { path, body, ifMatch: etag, dryRun }),
         });
-        tell(T.saved(role.roleName));
+        tell(T.saved(roleName(role)));
       },
       saved: () => close(true),
     });
@@ -143,7 +144,7 @@ function edit(page, role) {
 
 /** @param {Page} page @param {Role} role @param {string | null} etag */
 function end(page, role, etag) {
-  const title = T.endTitle(role.roleName);
+  const title = T.endTitle(roleName(role));
   return attempt(title, async () => {
     const done = await previewed({
       title,
@@ -153,7 +154,7 @@ function end(page, role, etag) {
       write: (dryRun) => page.call("DELETE", RULE, { path: { id: role.id }, ifMatch: etag, dryRun }),
     });
     if (!done) return;
-    tell(T.ended(role.roleName));
+    tell(T.ended(roleName(role)));
     await page.reload();
   });
 }

@@ -3,6 +3,7 @@
 import { definition, h, link } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { ENDINGS as T } from "../strings/role-endings.js";
+import { roleText } from "./roles.js";
 import { time } from "./time.js";
 
 /** @typedef {import("../core/queue.js").AccessRequest} AccessRequest */
@@ -46,7 +47,7 @@ export async function endings(page) {
     h("p", { class: "help" }, T.text),
     definition(
       held.map(({ roleCode, end, request }) => [
-        request?.roleName ?? roleCode,
+        roleText({ roleCode, roleName: request?.roleName }),
         [
           countdown(page, end, () => session.hooks.changed()),
           " ",

@@ -6,6 +6,7 @@
 import { combobox } from "./combobox.js";
 import { SUGGESTED as T } from "../strings/find.js";
 import { OWN } from "./resources.js";
+import { roleName } from "./seed.js";
 
 /** How many suggestions of a kind are shown. */
 const MOST = 8;
@@ -133,7 +134,7 @@ function findRoles(page) {
     if (!page.may("GET /api/role/list")) return [];
     const query = { keyword, size: MOST, sort: "roleCode" };
     const { data } = await page.call("GET", "/api/role/list", { query, signal });
-    return data.items.map(({ roleCode, roleName }) => ({ text: roleCode, note: roleName }));
+    return data.items.map((role) => ({ text: role.roleCode, note: roleName(role) }));
   };
 }
 

@@ -84,8 +84,8 @@ export const ROLE = {
         : null,
   ],
   files: "roles",
-  previewed: ({ enabled: on }, { roleName }) => ({
-    title: on ? T.enableTitle(roleName) : T.disableTitle(roleName),
+  previewed: ({ enabled: on }, role) => ({
+    title: (on ? T.enableTitle : T.disableTitle)(roleName(/** @type {any} */ (role))),
     text: on ? T.enableText : T.disableText,
     danger: !on,
   }),

@@ -4,6 +4,7 @@ import { badge, few } from "../core/dom.js";
 import { LONGEST_USER_NAME } from "../core/session.js";
 import { picker } from "../parts/picker.js";
 import { time } from "../parts/time.js";
+import { roleFilter } from "../parts/roles.js";
 import { roleName } from "../parts/seed.js";
 import { lastLogin, stateOf } from "../parts/users.js";
 import { enumerated } from "../strings/common.js";
@@ -84,6 +85,7 @@ const FILED = {
 export const USER = {
   api: "/api/user",
   view: "/users",
+  above: listOf,
   name: "userName",
   texts: T,
   fields: {
@@ -128,7 +130,7 @@ export const USER = {
     ...["userName", "nickName", "email", "phone", "status", "kind"],
     { name: "banned", label: T.banned, type: "whether" },
     { name: "secondFactor", label: T.factors, type: "whether", more: true },
-    (roles) => ({ name: "roleCode", label: T.role, type: roles ? "select" : "text", options: roles ?? [] }),
+    (roles) => roleFilter(T.role, roles),
     { name: "hasRole", label: T.roles, type: "whether", words: [T.someRole, T.noRoles], more: true },
     { name: "createTimeFrom", label: T.from, type: "date", more: true },
     { name: "createTimeTo", label: T.to, type: "date", more: true },
@@ -155,6 +157,11 @@ export const SERVICE_ACCOUNT = {
   files: "service-accounts",
   imported: false,
 };
+
+/** Return the list that a user is in, and its title. @param {{kind: string}} user @returns {[string, string]} */
+export function listOf({ kind }) {
+  return kind === "service" ? [SERVICE_ACCOUNT.view, T.services] : [USER.view, T.title];
+}
 
 const ascending = (/** @type {number} */ a, /** @type {number} */ b) => a - b;
 

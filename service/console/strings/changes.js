@@ -14,6 +14,10 @@ export const CHANGES = saying(T.CHANGES, {
   lines: (/** @type {number} */ from, /** @type {number} */ to) => say(T.CHANGES.lines, { from, to }),
   signedOff: (/** @type {string} */ title, /** @type {number} */ revision) =>
     say(T.CHANGES.signedOff, { revision, title }),
+  started: (/** @type {string} */ role, /** @type {string} */ user, /** @type {string} */ at) =>
+    say(T.CHANGES.started, { role, user, at }),
+  expired: (/** @type {string} */ role, /** @type {string} */ user, /** @type {string} */ at) =>
+    say(T.CHANGES.expired, { role, user, at }),
   andMore: (/** @type {number} */ n) => say(T.CHANGES.andMore, { n }),
   revision: (
     /** @type {number} */ n,

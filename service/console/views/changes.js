@@ -11,6 +11,7 @@ import { FIRST, access, lines } from "../parts/lines.js";
 import { inWords, withChanges } from "../parts/logs.js";
 import { answering, asking } from "../parts/policy.js";
 import { revertButton } from "../parts/revert.js";
+import { roleNames } from "../parts/roles.js";
 import { withoutReason } from "../parts/sentence.js";
 import { time } from "../parts/time.js";
 import { trouble } from "../parts/trouble.js";
@@ -21,6 +22,7 @@ import { POLICY } from "../strings/policy.js";
 const LOG = "/api/operation-log/list";
 const REVISIONS = "/api/policy/revisions";
 const DIFF = "/api/policy/diff";
+const TRANSITIONS = "/api/assignment/transition/list";
 const SIZE = 100;
 /** The most values that are shown of a change. */
 const VALUES = 8;
@@ -28,6 +30,7 @@ const VALUES = 8;
 const GIVEN = new Set(["roles", "permissions", "resources"]);
 
 /** @typedef {import("../types/api").ListedRevision} Revision */
+/** @typedef {import("../types/api").AssignmentTransition & {role: string}} Transition */
 /** @typedef {{from: string, to?: string, text?: string, revisions?: [number, number]}} Span */
 
 /** @param {Page} page */
@@ -120,20 +123,24 @@ async function sinceThen(page, since) {
 /** Return the changes of a span by day, the latest first. @param {Page} page @param {Span} span */
 async function days(page, { text, revisions: range, ...span }) {
   const place = h("div", { class: "body" });
-  const [first, revisions] = await Promise.all([entries(page, span, 1), revisionsOf(page, span)]);
+  const read = (/** @type {number} */ number) =>
+    Promise.all([entries(page, span, number), transitions(page, span, number)]);
+  const [first, revisions] = await Promise.all([read(1), revisionsOf(page, span)]);
   /** @type {any[]} */ const known = [];
-  const put = (/** @type {any} */ { items, total }, /** @type {number} */ number) => {
-    known.push(...items);
-    const byDay = Map.groupBy(joined(known, revisions), ({ at }) =>
+  /** @type {Transition[]} */ const alone = [];
+  const put = (/** @type {typeof first} */ [log, scheduled], /** @type {number} */ number) => {
+    known.push(...log.items);
+    alone.push(...scheduled.items);
+    const byDay = Map.groupBy(joined(known, revisions, alone), ({ at }) =>
       dates({ dateStyle: "full" }).format(new Date(at)),
     );
-    const next = async () => put(await entries(page, span, number + 1), number + 1);
+    const next = async () => put(await read(number + 1), number + 1);
     place.replaceChildren(
       ...[...byDay].map(([day, changes]) =>
         card(day, h("ul", { class: "desk" }, ...changes.map((change) => row(page, change)))),
       ),
       ...(byDay.size === 0 ? [empty(T.none)] : []),
-      ...(number * SIZE < total ? [button(T.more, next)] : []),
+      ...(number * SIZE < Math.max(log.total, scheduled.total) ? [button(T.more, next)] : []),
     );
   };
   put(first, 1);
@@ -145,11 +152,28 @@ async function days(page, { text, revisions: range, ...span }) {
   ];
 }
 
-/** Read a page of entries, for callers who may. @param {Page} page @param {Span} span @param {number} number */
+/**
+ * Read a page of entries, for callers who may.
+ * @param {Page} page @param {Span} span @param {number} number @returns {Promise<{items: any[], total: number}>}
+ */
 async function entries(page, span, number) {
   if (!page.may(`GET ${LOG}`)) return { items: [], total: 0 };
   const query = { rights: true, status: ["2xx"], dryRun: false, size: SIZE, page: number, ...span };
-  return withChanges(page, (await page.call("GET", LOG, { query })).data);
+  const { data } = await page.call("GET", LOG, { query });
+  return { ...(await withChanges(page, data)), total: data.total ?? 0 };
+}
+
+/**
+ * Read a page of the assignments that began or ended by themselves, for callers who may.
+ * @param {Page} page @param {Span} span @param {number} number @returns {Promise<{items: Transition[], total: number}>}
+ */
+async function transitions(page, span, number) {
+  if (!page.may(`GET ${TRANSITIONS}`)) return { items: [], total: 0 };
+  const [{ data }, roles] = await Promise.all([
+    page.call("GET", TRANSITIONS, { query: { size: SIZE, page: number, ...span } }),
+    roleNames(page),
+  ]);
+  return { ...data, items: data.items.map((each) => ({ ...each, role: roles.name(each.roleCode) })) };
 }
 
 /**
@@ -162,11 +186,12 @@ async function revisionsOf(page, span) {
 }
 
 /**
- * Return entries with the revision that each has published, and the other revisions, the latest first.
- * @param {any[]} known @param {Revision[]} revisions
- * @returns {{at: string, entry?: any, revision?: Revision}[]}
+ * Return entries with the revision that each has published, the other revisions, and what came by itself, the latest
+ * first.
+ * @param {any[]} known @param {Revision[]} revisions @param {Transition[]} alone
+ * @returns {{at: string, entry?: any, revision?: Revision, transition?: Transition}[]}
  */
-function joined(known, revisions) {
+function joined(known, revisions, alone) {
   const byRequest = new Map(revisions.map((revision) => [revision.requestId, revision]));
   const logged = known.map((entry) => ({
     at: entry.createTime,
@@ -175,13 +200,16 @@ function joined(known, revisions) {
   }));
   const published = new Set(logged.map(({ revision }) => revision));
   const others = revisions.filter((revision) => !published.has(revision));
-  return [...logged, ...others.map((revision) => ({ at: revision.createTime, revision }))].toSorted(
-    (first, second) => Date.parse(second.at) - Date.parse(first.at),
-  );
+  return [
+    ...logged,
+    ...others.map((revision) => ({ at: revision.createTime, revision })),
+    ...alone.map((transition) => ({ at: transition.time, transition })),
+  ].toSorted((first, second) => Date.parse(second.at) - Date.parse(first.at));
 }
 
 /** @param {Page} page @param {ReturnType<typeof joined>[number]} change */
-function row(page, { at, entry, revision }) {
+function row(page, { at, entry, revision, transition }) {
+  if (transition) return byItself(page, transition);
   const address = entry && page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null;
   const number = revision?.revision ?? 1;
   return h(
@@ -199,6 +227,26 @@ function row(page, { at, entry, revision }) {
         linesBetween(page, [number - 1, number], T.revision(number, revision.added, revision.removed)),
     ),
     entry && revertButton(page, entry),
+  );
+}
+
+/** @param {Page} page @param {Transition} transition */
+function byItself(page, { time: at, kind, userId, userName: user, role, continued, reason }) {
+  const started = kind === "started";
+  const text = (started ? T.started : T.expired)(role, user, time(at, { clock: true })?.textContent ?? "");
+  const address = page.may("GET /api/user/{id}/roles") ? `/users/${userId}/roles` : null;
+  const given = [{ target: "", field: "roles", [started ? "after" : "before"]: [role] }];
+  return h(
+    "li",
+    null,
+    address ? link(address, time(at, { clock: true })) : time(at, { clock: true }),
+    h(
+      "div",
+      null,
+      h("span", { class: "sentence", title: text }, text),
+      reason && h("small", null, h("q", null, reason)),
+      continued ? h("small", null, T.continued) : difference(given),
+    ),
   );
 }
 

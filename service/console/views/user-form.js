@@ -2,7 +2,7 @@
 /** Creates a person or a service account, or edits one. */
 import { creating, editing } from "../parts/declared.js";
 import { invite } from "../parts/invitations.js";
-import { allRoles } from "../parts/users.js";
+import { allRoles } from "../parts/roles.js";
 import { SERVICE_ACCOUNT, USER } from "../records/user.js";
 import { USERS as T } from "../strings/users.js";
 

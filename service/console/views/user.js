@@ -20,7 +20,7 @@ import { table } from "../parts/rows.js";
 import { takeovers } from "../parts/takeovers.js";
 import { coming, edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
-import { USER } from "../records/user.js";
+import { USER, listOf } from "../records/user.js";
 import { roleName } from "../parts/seed.js";
 import { ASSIGNMENTS } from "../strings/assignments.js";
 import { ACTION, RECORD, RELATED } from "../strings/common.js";
@@ -44,17 +44,24 @@ export async function show(page) {
   const managed = directory === null ? {} : { disabled: true, title: ORIGINS.managed(directory) };
   await record(page, {
     base,
-    crumbs: [user.kind === "service" ? ["/service-accounts", T.services] : ["/users", T.title]],
+    crumbs: [listOf(user)],
     title: user.userName,
     state: stateOf(user),
     primary: page.may("PATCH /api/user/{id}") && linkButton(`${base}/edit`, ACTION.edit, { icon: "edit" }),
     acts: [
       !self &&
         page.may("PUT /api/user/{id}/status") &&
-        button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag), managed),
+        meant(
+          button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag), {
+            title: user.status === "enabled" ? T.disableFor : undefined,
+            ...managed,
+          }),
+        ),
       !self &&
         page.may("POST /api/online/{loginId}/ban") &&
-        (user.ban ? button(T.unban, () => letIn(page, user)) : button(T.ban, () => keepOut(page, user))),
+        (user.ban
+          ? button(T.unban, () => letIn(page, user))
+          : meant(button(T.ban, () => keepOut(page, user), { title: T.banFor }))),
       user.invited &&
         page.may("POST /api/user/{id}/invitation") &&
         button(T.invite, () => invite(page, user), { icon: "mail" }),
@@ -129,6 +136,12 @@ export async function show(page) {
   });
   if (!self && page.path !== `${base}/roles` && page.may("POST /api/user/{id}/roles"))
     page.actions.prepend(button(ASSIGNMENTS.assign, () => assign(page, user), { icon: "plus" }));
+}
+
+/** Show the title of an act below its text too: what the act is for. @param {HTMLElement} act */
+function meant(act) {
+  if (act.title) act.append(h("small", { "aria-hidden": "true" }, act.title));
+  return act;
 }
 
 /** @param {import("../parts/users.js").User} user */

@@ -8,10 +8,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.unit_of_work import Saved
-from service.errors import Conflict, NotFound, PreconditionFailed
-from service.features.assignments import store
+from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
+from service.features.assignments import store, store_transitions
 from service.features.assignments.edits import AssignmentEdits
 from service.features.assignments.store import AssignmentFilter
+from service.kernel.core_sentences import sentence
 from service.kernel.value_rules import REASON, bounds_of
 from service.records.database.transactions import Database
 from service.records.schema.rights import How
@@ -87,6 +88,24 @@ class AssignmentQuery(PageQuery):
     sort: Annotated[str, sort_keys("AssignmentSort", store.SORTS)] = "id"
 
 
+@shows(store_transitions.Transition)
+class AssignmentTransition(Schema, kw_only=True):
+    """The start or the expiry of an assignment at its scheduled time."""
+
+
+class TransitionQuery(PageQuery, kw_only=True):
+    """Which transitions: from a time on, until before another one or now."""
+
+    from_: Annotated[
+        datetime, Meta(tz=True, examples=["2026-11-01T00:00:00Z"], description="Not before this time.")
+    ] = msgspec.field(name="from")
+    to: Annotated[datetime, Meta(tz=True, description="Before this time; now at the latest.")] | None = None
+
+    def __post_init__(self) -> None:
+        if self.to is not None and self.from_ >= self.to:
+            raise ValidationFailed(("to", sentence("end_before_start")))
+
+
 def _answer(context: RequestContext, saved: Saved[store.Assignment]) -> AssignmentOfUser:
     answer_tag(context, version_tag(saved.record.version))
     return AssignmentOfUser.of(saved.record)
@@ -114,6 +133,20 @@ class AssignmentList(AssignmentEndpoint, at="/api/assignment/list"):
                 at=self.edits.now(),
             )
         return page_answer(query, listed, Assignment)
+
+
+class AssignmentTransitions(AssignmentEndpoint, at="/api/assignment/transition/list"):
+    @needs("system:user:list", name="listAssignmentTransitions")
+    async def on_get(self, context: RequestContext, query: TransitionQuery) -> Page[AssignmentTransition]:
+        """List starts and expiries of assignments at their scheduled times, the latest first.
+
+        No request causes them, so the operation log has no entry of them.
+        """
+        async with self.database.snapshot() as connection:
+            listed = await store_transitions.page(
+                connection, query.from_, query.to, page=query.page, size=query.size, at=self.edits.now()
+            )
+        return page_answer(query, listed, AssignmentTransition)
 
 
 class UserRoles(AssignmentEndpoint, at="/api/user/{id}/roles"):

@@ -14,6 +14,7 @@ FEATURE = Feature(
             after="export",
         ),
     ),
+    enumerations={"AssignmentTransitionKind": "started expired"},
     sentences="sentences:sentence",
     routes="routes:add_routes",
     jobs="jobs:jobs",

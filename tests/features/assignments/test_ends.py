@@ -159,3 +159,45 @@ async def test_people_read_when_their_own_roles_end_and_no_role_that_they_keep(h
     assert [each["roleCode"] for each in read] == ["admin", "auditor"]
     assert read[1]["until"] == rfc3339(ends[late])
     assert [each["roleCode"] for each in kept] == ["admin"]
+
+
+WINDOW = """
+INSERT INTO sys.user_role (user_id, role_id, valid_from, valid_until, create_time)
+SELECT %s, id, now() + %s * interval '1 hour', now() + %s * interval '1 hour', now() - %s * interval '1 hour'
+FROM sys.role WHERE role_code = %s
+"""
+
+
+async def test_starts_and_expiries_at_their_times_are_listed_and_acts_of_people_are_not(
+    house: Inside, database: Database
+) -> None:
+    heron, role = await made(house), "auditor"
+    path, roles = "/api/assignment/transition/list", f"/api/user/{heron['id']}/roles"
+    since = rfc3339(datetime.now(UTC) - timedelta(hours=9))
+
+    async def listed(query: str = "") -> list[tuple[str, str, bool]]:
+        data = await house.data("GET", f"{path}?from={since}{query}")
+        assert data["total"] == len(data["items"])
+        assert {item["userName"] for item in data["items"]} <= {"heron"}
+        return [(item["kind"], item["roleCode"], item["continued"]) for item in data["items"]]
+
+    execute(house, WINDOW, heron["id"], -8, -5, 20, role)  # expired before the next one began
+    execute(house, WINDOW, heron["id"], -4, -2, 20, role)
+    execute(house, WINDOW, heron["id"], -3, 30, 20, role)  # continues it
+    execute(house, WINDOW, heron["id"], -7, 30, 6, "user")  # granted after its start
+    execute(house, WINDOW, heron["id"], 1, 2, 20, role)  # later
+    continued = ("expired", role, True), ("started", role, True)
+    alone = ("started", role, False), ("expired", role, False), ("started", role, False)
+    assert await listed() == [*continued, *alone]
+
+    await ran(database)  # archived, they are the same
+    assert await listed() == [*continued, *alone]
+    now = (await house.data("GET", f"{roles}?size=200"))["items"]
+    for item in now:  # revoked by a person: in the log, not here
+        assert (await house.ask("DELETE", f"{roles}/{item['id']}")).status == 200
+    assert await listed() == [*continued, *alone]
+    two_hours = rfc3339(datetime.now(UTC) - timedelta(hours=2, minutes=30))
+    assert await listed(f"&to={two_hours}") == [("started", role, True), *alone]
+    assert len((await house.data("GET", f"{path}?from={since}&size=2"))["items"]) == 2
+    for query in ("", f"?from={since}&to={since}", "?from=2099-01-01T00:00:00"):
+        assert (await house.ask("GET", path + query)).status == 422, query

@@ -111,7 +111,12 @@ async def test_an_auditor_asks_by_request_what_the_operator_asks_by_command(
         {
             "roleCode": "auditor",
             "users": 1,
-            "access": ["GET /api/assignment/list", "GET /api/user/7", "GET /api/user/list"],
+            "access": [
+                "GET /api/assignment/list",
+                "GET /api/assignment/transition/list",
+                "GET /api/user/7",
+                "GET /api/user/list",
+            ],
         }
     ]
     given = answers["what-if --user plain --with auditor"]
@@ -317,6 +322,7 @@ async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path)
     lost = await command("what-if", "--role", "auditor", "--without", "system:user:list")
     assert lost.splitlines() == [
         "- auditor (1 user)  GET /api/assignment/list",
+        "- auditor (1 user)  GET /api/assignment/transition/list",
         "- auditor (1 user)  GET /api/user/7",
         "- auditor (1 user)  GET /api/user/list",
     ]

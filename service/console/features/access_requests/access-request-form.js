@@ -6,6 +6,7 @@ import { tell } from "../../parts/dialog.js";
 import { form } from "../../parts/form.js";
 import { lasting } from "../../parts/lasting.js";
 import { agreed } from "../../parts/preview.js";
+import { roleDescription, roleName } from "../../parts/seed.js";
 import { roleCodes } from "../../parts/suggestions.js";
 import { coming } from "../../parts/time.js";
 import { approvers, nameOf } from "./acts.js";
@@ -20,7 +21,7 @@ export async function show(page) {
   const { roleCode, decisionId } = Object.fromEntries(page.query);
   const role = await requestableRole(page, roleCode);
   page.crumbs([PATH, T.title]);
-  const named = (/** @type {string} */ code) => (code === role?.roleCode ? role.roleName : code);
+  const named = (/** @type {string} */ code) => (code === role?.roleCode ? roleName(role) : code);
   page.title(roleCode ? T.askRole(named(roleCode)) : T.ask);
   const made = form({
     subject: (values) => T.subject(values.roleCode && named(values.roleCode)),
@@ -76,7 +77,7 @@ export async function show(page) {
   });
   page.put(
     h("p", null, T.askText),
-    role && card(role.roleName, role.description && h("p", null, role.description), facts(role)),
+    role && card(roleName(role), role.description && h("p", null, roleDescription(role)), facts(role)),
     made,
   );
 }

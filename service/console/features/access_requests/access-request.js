@@ -80,7 +80,7 @@ function who(page, request) {
       [
         page.may("GET /api/role/{id}") ? link(`/roles/${roleId}`, nameOf(request)) : nameOf(request),
         " ",
-        h("code", null, roleCode),
+        nameOf(request) !== roleCode && h("code", null, roleCode),
       ],
     ],
     [T.who, page.may("GET /api/user/{id}") ? link(`/users/${userId}`, userName) : userName],

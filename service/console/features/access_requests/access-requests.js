@@ -3,11 +3,12 @@
 import { empty, h, link, linkButton } from "../../core/dom.js";
 import * as queue from "../../core/queue.js";
 import { REQUESTS as PATH } from "../../navigation.js";
+import { roleFilter, roleNames, shownRole } from "../../parts/roles.js";
 import { listing } from "../../parts/table.js";
 import { coming, time } from "../../parts/time.js";
-import { NONE, byUserId, roleOptions } from "../../parts/users.js";
+import { NONE, byUserId } from "../../parts/users.js";
 import { RECORD } from "../../strings/common.js";
-import { lasting, nameOf, stateOf } from "./acts.js";
+import { lasting, stateOf } from "./acts.js";
 import { REQUESTS as T } from "./strings.js";
 
 /** @typedef {import("./acts.js").AccessRequest} AccessRequest */
@@ -22,7 +23,7 @@ const PARTS = /** @type {[Part, string][]} */ ([
 /** @param {Page} page */
 export async function show(page) {
   const [part] = PARTS.find(([, path]) => path === page.path) ?? PARTS[0];
-  const [roles, waiting] = await Promise.all([roleOptions(page), queue.read()]);
+  const [roles, waiting] = await Promise.all([roleNames(page), queue.read()]);
   page.title(
     T.title,
     page.may("POST /api/access-request") &&
@@ -54,11 +55,14 @@ export async function show(page) {
   );
 }
 
-/** Return the filters of a part. @param {Part} part @param {Page} page @param {[string, string][] | null} roles */
+/**
+ * Return the filters of a part.
+ * @param {Part} part @param {Page} page @param {import("../../parts/roles.js").Roles} roles
+ */
 function filters(part, page, roles) {
   return [
     { name: "state", label: T.state, type: "select", options: Object.entries(T.states) },
-    { name: "roleCode", label: T.role, type: roles ? "select" : "text", options: roles ?? [] },
+    roleFilter(T.role, roles),
     ...(part === "all" && page.may("GET /api/user/list") ? [{ name: "userName", label: T.who }] : []),
   ];
 }
@@ -73,8 +77,7 @@ function columns(part) {
   return [
     {
       title: T.role,
-      cell: (/** @type {AccessRequest} */ request) =>
-        h("span", { class: "cut", title: request.roleCode }, nameOf(request)),
+      cell: shownRole,
       ...(sorts && { sort: "roleCode" }),
     },
     ...(part === "mine"

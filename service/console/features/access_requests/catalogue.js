@@ -3,6 +3,7 @@
 import { badge, bullets, card, definition, empty, h, linkButton } from "../../core/dom.js";
 import { session } from "../../core/session.js";
 import { REQUESTS as PATH } from "../../navigation.js";
+import { roleDescription, roleName } from "../../parts/seed.js";
 import { FRAME } from "../../strings/frame.js";
 import { REQUESTS as T } from "./strings.js";
 
@@ -62,9 +63,9 @@ export async function show(page) {
 /** @param {Offered} role @param {string} [decisionId] The refusal that leads to the question. */
 function roleCard(role, decisionId) {
   return card(
-    role.roleName,
+    roleName(role),
     h("p", null, h("code", null, role.roleCode), " ", held(role)),
-    role.description && h("p", null, role.description),
+    role.description && h("p", null, roleDescription(role)),
     facts(role),
     h("div", { class: "actions" }, asking(role, decisionId)),
   );
@@ -82,18 +83,18 @@ export function facts(role) {
 /** Return a role as a row of home. @param {Page} page @param {Offered} role */
 export function roleRow(page, role) {
   return {
-    text: [h("strong", null, role.roleName), " ", held(role)],
-    help: role.description ?? opened(role),
+    text: [h("strong", null, roleName(role)), " ", held(role)],
+    help: roleDescription(role) ?? opened(role),
     act: page.may("POST /api/access-request") && asking(role),
   };
 }
 
 /** @param {Offered} role @param {string} [decisionId] */
-function asking({ roleCode, roleName, waiting }, decisionId) {
+function asking({ roleCode, roleName: stored, waiting }, decisionId) {
   if (waiting !== undefined) return linkButton(`${PATH}/${waiting}`, T.states.pending);
   const query = new URLSearchParams({ roleCode, ...(decisionId && { decisionId }) });
   const anchor = linkButton(`${PATH}/new?${query}`, FRAME.ask);
-  anchor.setAttribute("aria-label", T.askFor(roleName));
+  anchor.setAttribute("aria-label", T.askFor(roleName({ roleCode, roleName: stored })));
   return anchor;
 }
 

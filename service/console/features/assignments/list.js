@@ -2,13 +2,14 @@
 /** All assignments of roles to users: filters, pages, and the way to each user. */
 import { h } from "../../core/dom.js";
 import { begun, decided, endOf } from "../../parts/assignments.js";
+import { roleFilter, roleNames } from "../../parts/roles.js";
 import { listing } from "../../parts/table.js";
-import { NONE, byUserId, roleNamed, roleOptions } from "../../parts/users.js";
+import { NONE, byUserId } from "../../parts/users.js";
 import { ASSIGNMENTS as T } from "../../strings/assignments.js";
 
 /** @param {Page} page */
 export async function show(page) {
-  const roles = await roleOptions(page);
+  const roles = await roleNames(page);
   page.title(T.title);
   page.put(
     h("p", null, T.text),
@@ -17,14 +18,14 @@ export async function show(page) {
       file: "assignments",
       filters: [
         ...(page.may("GET /api/user/list") ? [{ name: "userName", label: T.user }] : []),
-        { name: "roleCode", label: T.role, type: roles ? "select" : "text", options: roles ?? [] },
+        roleFilter(T.role, roles),
         { name: "source", label: T.source, type: "select", options: Object.entries(T.sources), more: true },
         { name: "endsBefore", label: T.endsBefore, type: "date" },
         { name: "endless", label: T.endless, type: "whether", words: [T.noEnd, T.some] },
       ],
       columns: [
         { title: T.user, sort: "userName", cell: ({ userName }) => userName },
-        { title: T.role, sort: "roleCode", cell: ({ roleCode }) => roleNamed(roles, roleCode) },
+        { title: T.role, sort: "roleCode", cell: ({ roleCode }) => roles.shown(roleCode) },
         { title: T.from, sort: "from", cell: begun },
         { title: T.until, sort: "until", cell: endOf },
         { title: T.reason, cell: ({ reason }) => reason },

@@ -10,7 +10,8 @@ import { picker } from "../../parts/picker.js";
 import { groupOf, requestOf } from "../../parts/request-line.js";
 import { listing } from "../../parts/table.js";
 import { save } from "../../parts/transfer.js";
-import { allRoles } from "../../parts/users.js";
+import { allRoles } from "../../parts/roles.js";
+import { roleName } from "../../parts/seed.js";
 import { POLICY as T } from "../../strings/policy.js";
 import { RESOURCES } from "../../strings/resources.js";
 import { STEP_UP } from "../../strings/step-up.js";
@@ -30,7 +31,7 @@ const MARKS = { own: "●", wildcard: "✱", login: "◐", everybody: "○", no:
 /** @param {Page} page */
 export async function show(page) {
   const all = page.may("GET /api/role/list")
-    ? (await allRoles(page)).map((role) => ({ code: role.roleCode, name: role.roleName }))
+    ? (await allRoles(page)).map((role) => ({ code: role.roleCode, name: roleName(role) }))
     : await passing(page);
   const asked = (page.query.get("roles") ?? "").split(",").filter(Boolean);
   const roles = asked.length ? all.filter(({ code }) => asked.includes(code)) : all.slice(0, FIRST);

@@ -5,7 +5,8 @@ import { assign } from "../../parts/assignments.js";
 import { OWN } from "../../parts/resources.js";
 import { attempt } from "../../parts/preview.js";
 import { requestOf } from "../../parts/request-line.js";
-import { allRoles } from "../../parts/users.js";
+import { allRoles } from "../../parts/roles.js";
+import { roleName } from "../../parts/seed.js";
 import { layersOf } from "../../pictures/access.js";
 import { POLICY, REPAIR as T } from "../../strings/policy.js";
 import { demandsText } from "../../strings/step-up.js";
@@ -145,7 +146,7 @@ async function asking(page, roles, decisionId) {
   const role = data.items.find(({ roleCode }) => roles.includes(roleCode));
   if (!role) return null;
   const query = new URLSearchParams({ roleCode: role.roleCode, ...(decisionId && { decisionId }) });
-  return linkButton(`/access-requests/new?${query}`, T.ask(role.roleName), { kind: "primary" });
+  return linkButton(`/access-requests/new?${query}`, T.ask(roleName(role)), { kind: "primary" });
 }
 
 /**

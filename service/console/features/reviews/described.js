@@ -1,6 +1,7 @@
 // @ts-check
 /** Reviews: their state, what they ask about, and how far they are. */
 import { badge, h } from "../../core/dom.js";
+import { roleName } from "../../parts/seed.js";
 import { REVIEWS as T } from "./strings.js";
 
 /** @typedef {import("./waiting.js").Review} Review */
@@ -57,11 +58,9 @@ async function userNames(page, ids) {
 }
 
 /** @param {Page} page @param {readonly number[]} ids */
-function roleCodes(page, ids) {
-  return names(
-    page.may("GET /api/role/{id}"),
-    ids,
-    async (id) => (await page.call("GET", "/api/role/{id}", { path: { id } })).data.roleCode,
+function rolesOf(page, ids) {
+  return names(page.may("GET /api/role/{id}"), ids, async (id) =>
+    roleName((await page.call("GET", "/api/role/{id}", { path: { id } })).data),
   );
 }
 
@@ -69,7 +68,7 @@ function roleCodes(page, ids) {
 export async function scopeText(page, review) {
   const scope = /** @type {import("../../types/api").ReviewScope} */ (review.scope ?? {});
   const parts = [
-    scope.roleIds && T.scopes.roleIds(await roleCodes(page, scope.roleIds)),
+    scope.roleIds && T.scopes.roleIds(await rolesOf(page, scope.roleIds)),
     scope.userIds && T.scopes.userIds(await userNames(page, scope.userIds)),
     scope.codes && T.scopes.codes(scope.codes.join(", ")),
     scope.services && T.scopes.services(scope.services.join(", ")),

@@ -7,8 +7,9 @@ import { form } from "../../parts/form.js";
 import { picker } from "../../parts/picker.js";
 import { codesIn } from "../../parts/policy.js";
 import { agreed } from "../../parts/preview.js";
+import { allRoles } from "../../parts/roles.js";
+import { roleName } from "../../parts/seed.js";
 import { codes, userNames } from "../../parts/suggestions.js";
-import { allRoles } from "../../parts/users.js";
 import { PATH } from "./waiting.js";
 import { REVIEWS as T } from "./strings.js";
 
@@ -39,7 +40,7 @@ export async function show(page) {
                 label: T.roles,
                 type: "custom",
                 control: picker(
-                  roles.map(({ id, roleName, roleCode }) => ({ key: id, text: roleName, note: roleCode })),
+                  roles.map((role) => ({ key: role.id, text: roleName(role), note: role.roleCode })),
                   (query.get("roleIds") ?? "").split(",").map(Number),
                 ),
               },

@@ -8,6 +8,7 @@ import * as queue from "./waiting.js";
 import { ASSIGNMENTS } from "../../strings/assignments.js";
 import { REVIEWS as T } from "./strings.js";
 import { codes } from "../../parts/policy.js";
+import { roleNames, roleText } from "../../parts/roles.js";
 import {
   decide,
   detailsButton,
@@ -63,6 +64,7 @@ export async function groups(page, review, { brief = false } = {}) {
  * @param {Page} page @param {Review} review
  */
 async function undecided(page, review) {
+  const roles = await roleNames(page);
   /** @type {ReviewItem[]} */ const items = [];
   let total = 1;
   let read = 0;
@@ -74,7 +76,7 @@ async function undecided(page, review) {
     if (data.items.length === 0) break;
     total = data.total;
     read += data.items.length;
-    items.push(...data.items.filter((item) => queue.decides(review, item)));
+    items.push(...queue.named(data.items, roles).filter((item) => queue.decides(review, item)));
   }
   return { items, left: total - read };
 }
@@ -112,7 +114,7 @@ function group(page, review, { name, items, open }) {
   );
   update();
   return card(
-    T.groupOf(first.roleCode, T.grounds[first.ground] ?? first.ground),
+    T.groupOf(roleText(first), T.grounds[first.ground] ?? first.ground),
     badges(
       badge(T.group(items.length)),
       proposalBadge(first),

@@ -8,6 +8,7 @@ import { REVIEWS as T } from "./strings.js";
 import { ask, dialog, tell } from "../../parts/dialog.js";
 import { codes } from "../../parts/policy.js";
 import { agreed, attempt } from "../../parts/preview.js";
+import { shownRole } from "../../parts/roles.js";
 import { time, timeText } from "../../parts/time.js";
 
 /** @typedef {import("./waiting.js").Review} Review */
@@ -72,7 +73,10 @@ export function facts(page, item) {
   const { userId, userName, requestId, givenTime, givenBy, opens, statements, decisionIds } = item;
   return definition([
     [T.user, page.may("GET /api/user/{id}") ? link(`/users/${userId}`, userName) : userName],
-    [T.role, page.may("GET /api/role/{id}") ? link(`/roles/${item.roleId}`, item.roleCode) : item.roleCode],
+    [
+      T.role,
+      page.may("GET /api/role/{id}") ? link(`/roles/${item.roleId}`, shownRole(item)) : shownRole(item),
+    ],
     [T.why, item.reason ? h("q", null, item.reason) : T.noReason],
     [
       T.source,
@@ -102,7 +106,7 @@ export function facts(page, item) {
 export function details(page, review, item) {
   const buttons = queue.decides(review, item) ? verdicts(page, review, item, () => box.close()) : [];
   const box = dialog(
-    `${item.roleCode}: ${item.userName}`,
+    `${item.roleName}: ${item.userName}`,
     queue.reviews(review) && item.samePerson && h("p", { class: "note warn" }, T.samePerson(item.samePerson)),
     facts(page, item),
     buttons.length > 0 && h("div", { class: "actions" }, buttons),
@@ -113,7 +117,7 @@ export function details(page, review, item) {
 /** Return a button that shows all about an item. @param {Page} page @param {Review} review @param {ReviewItem} item */
 export function detailsButton(page, review, item) {
   return button(T.more, () => details(page, review, item), {
-    "aria-label": T.moreOf(item.roleCode, item.userName),
+    "aria-label": T.moreOf(item.roleName, item.userName),
   });
 }
 
@@ -161,13 +165,13 @@ export function groupVerdicts(act, proposal) {
  * @param {Page} page @param {Review} review @param {ReviewItem[]} items @param {Verdict} verdict
  */
 export function decide(page, review, items, verdict) {
-  const [{ roleCode }] = items;
+  const [{ roleName: role }] = items;
   const word = T.verdicts[verdict];
   const danger = verdict === "revoke";
   const title =
     items.length === 1
-      ? T.decisionTitle(word, roleCode, items[0].userName)
-      : T.decisionsTitle(word, roleCode, items.length);
+      ? T.decisionTitle(word, role, items[0].userName)
+      : T.decisionsTitle(word, role, items.length);
   return attempt(title, async () => {
     const made = await ask({
       title,

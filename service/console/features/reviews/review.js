@@ -9,10 +9,10 @@ import { record } from "../../parts/record.js";
 import { groups } from "./review-groups.js";
 import { decisionOf, detailsButton, findingOf, lastUsed, outcomeOf, proposalOf } from "./review-items.js";
 import { reviewersText, scopeText, stateOf, textOf } from "./described.js";
+import { allRoles, roleNames, roleText, shownRole } from "../../parts/roles.js";
 import { listing } from "../../parts/table.js";
 import { coming, time } from "../../parts/time.js";
 import { save } from "../../parts/transfer.js";
-import { allRoles } from "../../parts/users.js";
 import { share } from "../../pictures/share.js";
 import { REVIEWS as T } from "./strings.js";
 
@@ -138,7 +138,7 @@ async function items(page, review) {
               label: T.role,
               type: "select",
               options: roles.map(
-                ({ id, roleName }) => /** @type {[string, string]} */ ([String(id), roleName]),
+                (role) => /** @type {[string, string]} */ ([String(role.id), roleText(role)]),
               ),
             },
           ]
@@ -166,7 +166,11 @@ function findings(page, review) {
 
 /** @param {Page} page @param {Review} review @param {Record<string, any>} query */
 async function load(page, { id }, query) {
-  return (await page.call("GET", "/api/review/{id}/item/list", { path: { id }, query })).data;
+  const [{ data }, roles] = await Promise.all([
+    page.call("GET", "/api/review/{id}/item/list", { path: { id }, query }),
+    roleNames(page),
+  ]);
+  return { ...data, items: queue.named(data.items, roles) };
 }
 
 /** Return the columns and buttons of items. @param {Page} page @param {Review} review */
@@ -174,7 +178,7 @@ function shown(page, review) {
   return {
     columns: /** @type {import("../../parts/table.js").Column[]} */ ([
       { title: T.user, cell: ({ userName }) => userName, sort: "userName" },
-      { title: T.role, cell: ({ roleCode }) => roleCode, sort: "roleCode" },
+      { title: T.role, cell: shownRole, sort: "roleCode" },
       { title: T.proposal, cell: proposalOf, sort: "ground" },
       { title: T.lastUsed, cell: lastUsed, sort: "lastUsed" },
       { title: T.finding, cell: findingOf },

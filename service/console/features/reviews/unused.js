@@ -5,6 +5,7 @@ import { tell } from "../../parts/dialog.js";
 import { offerRows } from "../../parts/list-file.js";
 import { codes, question } from "../../parts/policy.js";
 import { attempt, previewed } from "../../parts/preview.js";
+import { roleNames } from "../../parts/roles.js";
 import { table } from "../../parts/rows.js";
 import { time } from "../../parts/time.js";
 import { trouble } from "../../parts/trouble.js";
@@ -30,7 +31,10 @@ export async function show(page) {
     undefined,
     T.show,
   );
-  const { data } = await page.call("GET", UNUSED, { query: { days } });
+  const [{ data }, roles] = await Promise.all([
+    page.call("GET", UNUSED, { query: { days } }),
+    roleNames(page),
+  ]);
   page.put(
     h("p", null, T.text),
     card("", asked),
@@ -44,19 +48,23 @@ export async function show(page) {
       !data.observed && h("p", { class: "note warn" }, T.young),
       data.observed && data.days < days && h("p", { class: "note warn" }, T.shorter(data.days)),
     ),
-    data.observed && parts(page, days, data),
+    data.observed && parts(page, days, data, roles),
   );
 }
 
-/** Return the lists. @param {Page} page @param {number} days @param {Unused} data */
-function parts(page, days, data) {
+/**
+ * Return the lists.
+ * @param {Page} page @param {number} days @param {Unused} data
+ * @param {import("../../parts/roles.js").Roles} roles
+ */
+function parts(page, days, data, roles) {
   const reviewing = (/** @type {Record<string, any>} */ scope) =>
     `/reviews/new?${new URLSearchParams(scope)}`;
   const begins = page.may("POST /api/review");
   const user = (/** @type {number} */ id, /** @type {string} */ name, /** @type {string} */ tab) =>
     page.may("GET /api/user/{id}") ? link(`/users/${id}${tab}`, name) : name;
   const role = (/** @type {number} */ id, /** @type {string} */ code) =>
-    page.may("GET /api/role/{id}") ? link(`/roles/${id}`, code) : code;
+    page.may("GET /api/role/{id}") ? link(`/roles/${id}`, roles.shown(code)) : roles.shown(code);
   return [
     part(page, days, data, {
       name: "roles",
@@ -76,11 +84,13 @@ function parts(page, days, data) {
           "span",
           { class: "badges" },
           page.may(`PUT ${GIVEN}`) &&
-            button(T.tryIt, () => tried(page, smaller), { "aria-label": T.tryOf(smaller.roleCode) }),
+            button(T.tryIt, () => tried(page, smaller, roles.name(smaller.roleCode)), {
+              "aria-label": T.tryOf(roles.name(smaller.roleCode)),
+            }),
           begins &&
             named(
               linkButton(reviewing({ roleIds: smaller.roleId, unusedDays: days }), T.reviewOne),
-              T.reviewRole(smaller.roleCode),
+              T.reviewRole(roles.name(smaller.roleCode)),
             ),
         ),
       ],
@@ -112,7 +122,7 @@ function parts(page, days, data) {
               `/policy/what-if?${new URLSearchParams({ roleCode: each.roleCode, without: each.code })}`,
               T.whatIf,
             ),
-            T.whatIfOf(each.roleCode, each.code),
+            T.whatIfOf(roles.name(each.roleCode), each.code),
           ),
       ],
     }),
@@ -193,10 +203,10 @@ function named(element, name) {
 
 /**
  * Show what would change if a role gave only what suffices, and save it if the reader agrees.
- * @param {Page} page @param {SmallerRole} smaller
+ * @param {Page} page @param {SmallerRole} smaller @param {string} name
  */
-function tried(page, { roleId, roleCode, codes: now, proposed }) {
-  const title = T.tryTitle(roleCode);
+function tried(page, { roleId, codes: now, proposed }, name) {
+  const title = T.tryTitle(name);
   return attempt(title, async () => {
     const path = { id: roleId };
     const { etag } = await page.call("GET", GIVEN, { path });
@@ -219,7 +229,7 @@ function tried(page, { roleId, roleCode, codes: now, proposed }) {
         page.call("PUT", GIVEN, { path, body: { permissions: proposed }, ifMatch: etag, dryRun }),
     });
     if (!saved) return;
-    tell(T.saved(roleCode));
+    tell(T.saved(name));
     await page.reload();
   });
 }

@@ -4,7 +4,7 @@ import { covers } from "../../parts/codes.js";
 import { session } from "../../core/session.js";
 
 /** @typedef {import("../../types/api").Review} Review */
-/** @typedef {import("../../types/api").ReviewItem} ReviewItem */
+/** @typedef {import("../../types/api").ReviewItem & {roleName: string}} ReviewItem */
 
 /** The path of the list of reviews. */
 export const PATH = "/reviews";
@@ -30,6 +30,14 @@ export function reviews({ state, reviewerIds, reviewerCode }) {
 /** True if the caller may decide about an item, as `reviews`. @param {Review} review @param {ReviewItem} item */
 export function decides(review, item) {
   return reviews(review) && item.outcome === null && item.samePerson === null;
+}
+
+/**
+ * Return items with the names of their roles.
+ * @param {readonly import("../../types/api").ReviewItem[]} items @param {import("../../parts/roles.js").Roles} roles
+ */
+export function named(items, roles) {
+  return items.map((item) => ({ ...item, roleName: roles.name(item.roleCode) }));
 }
 
 /** Return how many items of a review wait for the caller. Throws `Problem`. @param {Review} review */

@@ -3,7 +3,7 @@
 import { h } from "../../core/dom.js";
 import { examplesOf } from "../../parts/declared.js";
 import { readButtons } from "../../parts/menus.js";
-import { allRoles } from "../../parts/users.js";
+import { allRoles } from "../../parts/roles.js";
 import { ROLE } from "../../records/role.js";
 import { USER } from "../../records/user.js";
 import { importing } from "./importing.js";

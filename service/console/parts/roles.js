@@ -1,0 +1,79 @@
+// @ts-check
+/** Roles as all views show them: by name, in the language of the page if it has one, with the code second. */
+import { h } from "../core/dom.js";
+import { roleName } from "./seed.js";
+
+/** The most roles whose names a view reads; with more, roles are shown by their codes. */
+const MOST = 200;
+
+/** @typedef {{roleCode: string, roleName?: string | null}} Named */
+/** @typedef {ReturnType<typeof named>} Roles */
+
+/** What each view has read. @type {WeakMap<Page, Promise<Roles>>} */
+const known = new WeakMap();
+
+/** Return a role in one line of text, for options and titles. @param {Named} role */
+export function roleText({ roleCode, roleName: stored }) {
+  const name = stored ? roleName({ roleCode, roleName: stored }) : roleCode;
+  return name === roleCode ? name : `${name} (${roleCode})`;
+}
+
+/** Return a role for a cell: its name, and its code second. @param {Named} role */
+export function shownRole({ roleCode, roleName: stored }) {
+  const name = stored ? roleName({ roleCode, roleName: stored }) : roleCode;
+  const text = name === roleCode ? h("code", null, roleCode) : [name, " ", h("code", null, roleCode)];
+  return h("span", { class: "cut", title: roleText({ roleCode, roleName: stored }) }, text);
+}
+
+/**
+ * Read the names of the roles, once for a view. Callers who may not list roles get their codes.
+ * @param {Page} page
+ */
+export function roleNames(page) {
+  const begun = known.get(page) ?? read(page).then(named);
+  known.set(page, begun);
+  begun.catch(() => known.delete(page));
+  return begun;
+}
+
+/** @param {Page} page */
+async function read(page) {
+  if (!page.may("GET /api/role/list")) return null;
+  const { data } = await page.call("GET", "/api/role/list", { query: { size: MOST, sort: "roleName" } });
+  return data.total > MOST ? null : data.items;
+}
+
+/** @param {readonly import("../types/api").ListedRole[] | null} roles Null where they are not known. */
+function named(roles) {
+  const names = new Map((roles ?? []).map((role) => [role.roleCode, roleName(role)]));
+  const of = (/** @type {string} */ roleCode) => ({ roleCode, roleName: names.get(roleCode) });
+  return {
+    /** The options of a filter, by code; null where they are not known. */
+    options: roles && roles.map((role) => /** @type {[string, string]} */ ([role.roleCode, roleText(role)])),
+    /** Return the name of a role; its code where the name is not known. */
+    name: (/** @type {string} */ code) => names.get(code) ?? code,
+    text: (/** @type {string} */ code) => roleText(of(code)),
+    shown: (/** @type {string} */ code) => shownRole(of(code)),
+  };
+}
+
+/**
+ * Return the filter by role: a choice, or a field for the code where there are too many.
+ * @param {string} label @param {Roles} roles @returns {import("./filters.js").Filter}
+ */
+export function roleFilter(label, { options }) {
+  return { name: "roleCode", label, type: options ? "select" : "text", options: options ?? [] };
+}
+
+/** Read all roles, by name. @param {Page} page @returns {Promise<import("../types/api").ListedRole[]>} */
+export async function allRoles(page) {
+  const roles = [];
+  for (let number = 1, total = 1; roles.length < total; number += 1) {
+    const { data } = await page.call("GET", "/api/role/list", {
+      query: { page: number, size: 200, sort: "roleName" },
+    });
+    total = data.items.length ? data.total : 0;
+    roles.push(...data.items);
+  }
+  return roles;
+}
