@@ -22,7 +22,7 @@ export function roleText({ roleCode, roleName: stored }) {
 export function shownRole({ roleCode, roleName: stored }) {
   const name = stored ? roleName({ roleCode, roleName: stored }) : roleCode;
   const text = name === roleCode ? h("code", null, roleCode) : [name, " ", h("code", null, roleCode)];
-  return h("span", { class: "cut", title: roleText({ roleCode, roleName: stored }) }, text);
+  return h("span", { class: "cut role", title: roleText({ roleCode, roleName: stored }) }, text);
 }
 
 /**
