@@ -30,6 +30,7 @@ TAG: Final = whole("[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,7}")
 MOST_TITLES: Final = 64
 """The most languages of a title."""
 _TAG: Final = re.compile(TAG)
+_WEIGHT: Final = re.compile(r"q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)")
 _SPELLINGS: Final = {tag.lower(): tag for tag in LANGUAGES}
 
 
@@ -41,6 +42,22 @@ def language_fault(tag: str) -> Sentence | None:
 def spelling_of(tag: str) -> str:
     """Return the usual spelling of a shipped language, such as ``zh-CN`` for ``zh-cn``."""
     return _SPELLINGS.get(tag.lower(), tag)
+
+
+def shipped_language(preferred: str) -> str | None:
+    """Return the shipped language that fits best, by a value of Accept-Language; None if none does.
+
+    Lookup of RFC 4647 §3.4 for each range, the most preferred first; ``zh`` alone takes ``zh-CN`` too.
+    """
+    ranges = [part.strip().partition(";") for part in preferred.split(",")]
+    weighted = [(tag.strip(), _WEIGHT.fullmatch(weight.strip())) for tag, _, weight in ranges]
+    weights = [(float(weight[1]) if weight else 1.0, tag) for tag, weight in weighted]
+    primary = {tag.partition("-")[0].lower(): tag for tag in reversed(LANGUAGES)}
+    known = primary | _SPELLINGS
+    for weight, tag in sorted(weights, key=lambda each: -each[0]):
+        if weight and (fitting := known.get(tag.lower()) or text_in(_SPELLINGS, tag)):
+            return fitting
+    return None
 
 
 def server_texts(language: str, name: str) -> bytes:

@@ -9,6 +9,8 @@ from service.features.scim.attributes import PATCH_OF, USER
 from service.features.scim.messages import ScimEmail, ScimName, ScimReference, ScimUserBody
 from service.features.scim.store import ProvisionedUser
 from service.features.scim.users import ScimUsers, SentUser
+from service.kernel.languages import shipped_language
+from service.kernel.time_zones import zone_fault
 
 
 def _sent(body: ScimUserBody) -> SentUser:
@@ -22,6 +24,8 @@ def _sent(body: ScimUserBody) -> SentUser:
         display_name=body.display_name or None,
         formatted_name=(body.name and body.name.formatted) or None,
         active=body.active,
+        language=shipped_language(body.preferred_language or ""),
+        time_zone=None if zone_fault(body.timezone or "") else body.timezone,
         email=email.value,
         email_type=email.type,
     )
@@ -42,6 +46,8 @@ def _shown(user: ProvisionedUser, base: str) -> messages.ScimUser:
         name=None if user.formatted_name is None else ScimName(user.formatted_name),
         display_name=user.display_name,
         active=user.status == "enabled",
+        preferred_language=user.language,
+        timezone=user.time_zone,
         emails=emails,
         groups=groups or None,
     )
@@ -93,8 +99,9 @@ class OneScimUser(ScimEndpoint[ScimUsers], at="/scim/v2/Users/{id}"):
     on_put = USERS.replaces(
         """Replace a user; omitted attributes are removed, and `active` false disables the account.
 
-        Without `active` the account keeps its status. For a user with permissions beyond the ceiling of the
-        directory, only disabling is possible.
+        Without `active` the account keeps its status, and without `preferredLanguage` or `timezone` the
+        person's choice. For a user with permissions beyond the ceiling of the directory, only disabling is
+        possible.
         """
     )
     on_patch = USERS.patches("Patch a user: the edit is that of a replacement by the result.")

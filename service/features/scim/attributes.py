@@ -153,6 +153,8 @@ USER: Final = Schema(
         ),
         Attribute("displayName", "The name that is shown.", shown=True),
         Attribute("active", "Whether the account is enabled.", kind="boolean"),
+        Attribute("preferredLanguage", "The language of the console and of mails, such as zh-CN."),
+        Attribute("timezone", "The time zone of the IANA database, such as Asia/Shanghai."),
         Attribute(
             "emails",
             "The address. If there are several, the primary one is kept.",

@@ -139,6 +139,8 @@ class ScimUserBody(ResourceBody):
     name: ScimName | None = None
     display_name: Annotated[str, Meta(max_length=MAX_TEXT)] | None = None
     active: bool | None = None
+    preferred_language: Annotated[str, Meta(max_length=MAX_TEXT, examples=["zh-CN"])] | None = None
+    timezone: Annotated[str, Meta(max_length=MAX_TEXT, examples=["Asia/Shanghai"])] | None = None
     emails: list[ScimEmail] | None = None
 
 
@@ -216,6 +218,8 @@ class ScimUser(ScimResource):
     name: ScimName | None = None
     display_name: str | None = None
     active: bool | None = None
+    preferred_language: str | None = None
+    timezone: str | None = None
     emails: list[ScimEmail] | None = None
     groups: list[ScimReference] | None = None
 

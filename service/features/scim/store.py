@@ -49,6 +49,8 @@ class ProvisionedUser(Known, frozen=True, kw_only=True):
     user_name: str
     nick_name: str
     email: str | None
+    language: str | None
+    time_zone: str | None
     status: str
     version: int
     create_time: datetime

@@ -45,6 +45,8 @@ USER_COLUMNS: Final[Mapping[str, Column]] = {
     "name.formatted": Column(scim_user.c.formatted_name_folded, folded),
     "displayName": Column(scim_user.c.display_name_folded, folded),
     "active": Column(user.c.status == "enabled"),
+    "preferredLanguage": Column(sa.func.lower(user.c.language), str.lower),
+    "timezone": Column(sa.func.lower(user.c.time_zone), str.lower),
     "emails": _EMAIL,
     "emails.value": _EMAIL,
     "emails.type": Column(scim_user.c.email_type_folded, folded),

@@ -39,12 +39,15 @@ _log = structlog.get_logger(__name__)
 class SentUser(Known, frozen=True, kw_only=True):
     """A user as the client sends it, complete: omitted values are removed.
 
-    Only ``active`` keeps its stored value if it is None; it is true for a new user.
+    ``active``, ``language`` and ``time_zone`` keep their stored values if they are None: people choose the
+    last two themselves, and a directory sets only what it sends. A new user is active.
     """
 
     user_name: str
     active: bool | None = None
     email: str | None = None
+    language: str | None = None
+    time_zone: str | None = None
 
     @property
     def known(self) -> Known:
@@ -55,7 +58,9 @@ class SentUser(Known, frozen=True, kw_only=True):
     def values(self) -> Mapping[str, Any]:
         """The values of the account, except its status."""
         nick_name = shown_name(self.display_name, self.formatted_name, self.user_name)
-        return {"user_name": self.user_name, "nick_name": nick_name, "email": self.email}
+        choices = {"language": self.language, "time_zone": self.time_zone}
+        values = {"user_name": self.user_name, "nick_name": nick_name, "email": self.email}
+        return values | {name: value for name, value in choices.items() if value is not None}
 
     def is_stored(self, stored: ProvisionedUser) -> bool:
         """Return whether the stored user has all these values already."""

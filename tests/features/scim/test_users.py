@@ -57,6 +57,35 @@ async def test_the_shown_name_is_the_first_of_three(house: Inside, entra: ScimCl
         assert (await house.data("GET", f"/api/user/{user_id}"))["nickName"] == nick_name
 
 
+async def test_language_and_time_zone_are_set_only_by_a_client_that_sends_them(
+    house: Inside, entra: ScimClient
+) -> None:
+    user_id = await entra.user("polyglot", preferredLanguage="zh-cn, en;q=0.5", timezone="Asia/Shanghai")
+    kept = {"preferredLanguage": "zh-CN", "timezone": "Asia/Shanghai"}
+    plain = {"schemas": [USER], "userName": "polyglot"}
+
+    async def shown() -> dict[str, Any]:
+        user = await house.data("GET", f"/api/user/{user_id}")
+        read = await entra.data("GET", f"/Users/{user_id}")
+        assert (read.get("preferredLanguage"), read.get("timezone")) == (user["language"], user["timeZone"])
+        return {name: read.get(name) for name in kept}
+
+    assert await shown() == kept
+    absent: dict[str, str] = {}
+    for unknown in (absent, {"preferredLanguage": "tlh", "timezone": "Pacific Standard Time"}):
+        await entra.data("PUT", f"/Users/{user_id}", {**plain, **unknown})
+        assert await shown() == kept
+    operations = [{"op": "remove", "path": "timezone"}]
+    await entra.data("PATCH", f"/Users/{user_id}", {"schemas": [PATCH], "Operations": operations})
+    assert await shown() == kept
+    values = {"preferredLanguage": "en-GB", "timezone": "Europe/Berlin"}
+    replaced = [{"op": "replace", "value": values}]
+    await entra.data("PATCH", f"/Users/{user_id}", {"schemas": [PATCH], "Operations": replaced})
+    assert await shown() == {"preferredLanguage": "en", "timezone": "Europe/Berlin"}
+    found = await entra.data("GET", '/Users?filter=preferredLanguage eq "EN" and timezone sw "europe/"')
+    assert [each["id"] for each in found["Resources"]] == [str(user_id)]
+
+
 async def test_names_have_at_most_254_characters_and_are_none_of_the_logs(entra: ScimClient) -> None:
     await entra.user("h" * 242 + "@example.org")
     for faulty in ("h" * 255, "", " heron", "her\u202eon", "@operator"):
