@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from service.kernel.feature import off_by, switch_faults
 from service.settings.all_sections import Settings
-from service.settings.chats import chat_url_fault
+from service.settings.chats import ChatDestination, chat_url_fault
 from service.settings.destinations import Destination, is_header_value, signing_keys
 from service.settings.providers import Provider
 from service.settings.secrecy import check_secret, mounted_text
@@ -145,14 +145,7 @@ def _chats(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if settings.chat.destinations and not settings.server.public_url:
         yield Fault("server.public_url", f"is missing: the links of notices lead back to it ({name})")
     for destination in settings.chat.destinations:
-        checks = {"url_file": lambda text: chat_url_fault(text) is None, "secret_file": _is_signing_key}
-        for member, fits in checks.items():
-            if (path := getattr(destination, member)) is not None:
-                text, complaint = mounted_text(path)
-                if complaint is None and not fits(text):
-                    complaint = "does not hold a valid one: see docs/guides/chat.md"
-                if complaint:
-                    yield Fault(name, f"the {member} {path} {complaint} ({destination.name})")
+        yield from _secret_faults(name, destination, _CHAT_FILES, "docs/guides/chat.md")
 
 
 def _providers(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
@@ -167,15 +160,25 @@ def _file_faults(
     setting: str, table: Destination | Provider, checks: Mapping[str, Callable[[str], bool] | None]
 ) -> Iterator[Fault]:
     """Yield the faults of the files that ``table`` names: those of ``checks`` hold a secret each."""
+    yield from _secret_faults(setting, table, checks, "docs/reference/audit-export.md")
+    if table.ca_file is not None and not table.ca_file.is_file():
+        yield Fault(setting, f"the ca_file is not an existing file: {table.ca_file} ({table.name})")
+
+
+def _secret_faults(
+    setting: str,
+    table: ChatDestination | Destination | Provider,
+    checks: Mapping[str, Callable[[str], bool] | None],
+    page: str,
+) -> Iterator[Fault]:
+    """Yield the faults of the files with a secret; ``checks`` judge them, ``page`` explains them."""
     for member, fits in checks.items():
         if (path := getattr(table, member)) is not None:
             text, complaint = mounted_text(path)
             if complaint is None and fits is not None and not fits(text):
-                complaint = "does not hold a valid one: see docs/reference/audit-export.md"
+                complaint = f"does not hold a valid one: see {page}"
             if complaint:
                 yield Fault(setting, f"the {member} {path} {complaint} ({table.name})")
-    if table.ca_file is not None and not table.ca_file.is_file():
-        yield Fault(setting, f"the ca_file is not an existing file: {table.ca_file} ({table.name})")
 
 
 def _is_signing_key(text: str) -> bool:
@@ -183,6 +186,12 @@ def _is_signing_key(text: str) -> bool:
         return bool(signing_keys(text))
     except ValueError:
         return False
+
+
+_CHAT_FILES: Final[Mapping[str, Callable[[str], bool]]] = {
+    "url_file": lambda text: chat_url_fault(text) is None,
+    "secret_file": _is_signing_key,
+}
 
 
 def _mail(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:

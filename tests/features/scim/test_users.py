@@ -82,8 +82,8 @@ async def test_language_and_time_zone_are_set_only_by_a_client_that_sends_them(
     replaced = [{"op": "replace", "value": values}]
     await entra.data("PATCH", f"/Users/{user_id}", {"schemas": [PATCH], "Operations": replaced})
     assert await shown() == {"preferredLanguage": "en", "timezone": "Europe/Berlin"}
-    found = await entra.data("GET", '/Users?filter=preferredLanguage eq "EN" and timezone sw "europe/"')
-    assert [each["id"] for each in found["Resources"]] == [str(user_id)]
+    listed = await entra.data("GET", '/Users?filter=preferredLanguage eq "EN" and timezone sw "europe/"')
+    assert [each["id"] for each in listed["Resources"]] == [str(user_id)]
 
 
 async def test_names_have_at_most_254_characters_and_are_none_of_the_logs(entra: ScimClient) -> None:
