@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from service.administration.jobs import all_jobs
 from service.features.console.console import FILES, TEXTS
 from service.features.console.texts import FALLBACK, bundles, languages
+from service.settings import Settings
 from tests.console.refusal_texts import ENGLISH, english
 
 FOLDER = FILES / TEXTS
@@ -284,6 +286,12 @@ def test_a_language_without_a_text_has_the_english_one(tmp_path: Path) -> None:
     assert made["eo.start.json"] == {"common": {"A": {"one": "One", "two": ["Du", "Three"]}}}
     assert made["en.rest.json"] == made["eo.rest.json"] == {}
     assert list(languages(tmp_path)) == ["en", "eo"]
+
+
+def test_each_job_has_a_text() -> None:
+    titles = {f"JOBS.titles.{job.name}": job.title for job in all_jobs(Settings())}
+    kept = texts_of(FALLBACK)["jobs.json"].items()
+    assert {path: text for path, text in kept if path.startswith("JOBS.titles.")} == titles
 
 
 def test_each_sentence_of_the_service_has_a_text() -> None:

@@ -11,5 +11,6 @@ export const JOBS = saying(T.JOBS, {
   asked: (/** @type {string} */ name) => say(T.JOBS.asked, { name }),
   isPaused: (/** @type {string} */ name) => say(T.JOBS.isPaused, { name }),
   resumed: (/** @type {string} */ name) => say(T.JOBS.resumed, { name }),
+  titles: /** @type {Record<string, string>} */ (T.JOBS.titles),
   outcomes: /** @type {Record<string, string>} */ (T.JOBS.outcomes),
 });

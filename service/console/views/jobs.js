@@ -20,12 +20,17 @@ const KINDS = /** @type {Record<string, string>} */ ({
 /** The columns of a file of jobs. @type {import("../parts/list-file.js").Column[]} */
 const COLUMNS = [
   { title: T.name, cell: ({ name }) => name },
-  { title: T.title, cell: ({ title }) => title },
+  { title: T.title, cell: titleOf },
   { title: T.state, cell: stateOf },
   { title: T.interval, cell: intervalOf },
   { title: T.due, cell: ({ dueTime }) => time(dueTime) },
   { title: T.success, cell: ({ successTime }) => time(successTime) },
 ];
+
+/** Return the title of a job; an extension has its own words. @param {import("../types/api").JobState} jobState */
+function titleOf({ name, title }) {
+  return Object.hasOwn(T.titles, name) ? T.titles[name] : title;
+}
 
 /** @param {import("../types/api").JobState} jobState */
 function stateOf({ failing, paused }) {
@@ -63,7 +68,7 @@ function job(page, jobState) {
     }
   };
   return card(
-    jobState.title,
+    titleOf(jobState),
     definition([
       [T.name, h("code", null, name)],
       [T.state, stateOf(jobState)],
