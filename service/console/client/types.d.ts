@@ -7,6 +7,7 @@
 export type Code =
   | "account_banned"
   | "account_disabled"
+  | "approval_required"
   | "bad_request"
   | "conflict"
   | "csrf_failed"
