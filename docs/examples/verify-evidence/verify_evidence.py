@@ -206,6 +206,19 @@ def of_seal(manifest: Any, keys: list[str], notes: list[str]) -> list[str]:
     return faults
 
 
+def opens(link: dict[str, Any]) -> bool:
+    """Return true if the opened values of an entry are those that it commits to; erased ones have no salt."""
+    opened = link.get("opened", [])
+    commitments = re.findall(r'{"c":"([0-9a-f]{64})"}', link["canonical"])
+    return not opened or (
+        len(opened) == len(commitments)
+        and all(
+            not salt or hashlib.sha256(bytes.fromhex(salt) + value.encode()).hexdigest() == commitment
+            for (salt, value), commitment in zip(opened, commitments, strict=True)
+        )
+    )
+
+
 def of_segment(
     segment: Any, keys: list[str], heads: dict[tuple[str, str, str], dict[int, str]], notes: list[str]
 ) -> list[str]:
@@ -224,7 +237,7 @@ def of_segment(
         covered = (
             bytes.fromhex(link["before"]) + link["number"].to_bytes(8, "big") + link["canonical"].encode()
         )
-        is_linked = not follows or link["before"] == before["hash"]
+        is_linked = (not follows or link["before"] == before["hash"]) and opens(link)
         if digest(key, covered) != link["hash"] or not is_linked:
             faults.append(f"{place}: entry number {link['number']} was changed after it was written")
         if not follows:

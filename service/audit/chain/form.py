@@ -99,8 +99,10 @@ def _linked(chain: Chain, rows: Sequence[Row], heads: dict[date, Head]) -> str:
         number, before = ends[row.day]
         link = chain.link(before, number + 1, row.canonical)
         ends[row.day] = (number + 1, link)
+        salts = "" if row.salts is None else f',"salts":"\\\\x{row.salts.hex()}"'
         place = (
-            f',"chain_key":"{chain.key_id}","chain_number":{number + 1},"chain_hash":"\\\\x{link.hex()}"}}'
+            f',"chain_key":"{chain.key_id}","chain_number":{number + 1},"chain_hash":"\\\\x{link.hex()}"'
+            f"{salts}}}"
         )
         lines.append(row.line[:-1] + place.encode())
     for day, (number, link) in ends.items():

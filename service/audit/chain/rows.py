@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,10 +14,11 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import astuple
 
+from service.audit.chain.commitments import Commitments, Erased, chained
 from service.records.logs.events import LoginEvent, OperationEvent
 from service.records.logs.inserts import TABLES, Log
 
-_NOT_HASHED: Final = ("id", "chain_key", "chain_number", "chain_hash")
+_NOT_HASHED: Final = ("id", "chain_key", "chain_number", "chain_hash", "salts", "erased")
 
 COLUMNS: Final[dict[Log, tuple[str, ...]]] = {
     log: tuple(column.name for column in table.columns if column.name not in _NOT_HASHED)
@@ -43,6 +44,8 @@ class Row:
     day: date
     line: bytes
     canonical: bytes
+    salts: bytes | None = None
+    """The salts of its commitments; None for an entry without commitments."""
 
 
 _EVENTS: Final[dict[Log, type[msgspec.Struct]]] = {"operation_log": OperationEvent, "login_log": LoginEvent}
@@ -73,15 +76,24 @@ _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
 
 
-def read(log: Log, line: bytes) -> Row:
-    """Decode an entry that ``entries.encode`` made; raises ValueError if it is malformed."""
+def read(log: Log, line: bytes, *, commits: bool = False) -> Row:
+    """Decode an entry that ``entries.encode`` made; raises ValueError if it is malformed.
+
+    With ``commits``, its personal values are chained as commitments with new salts.
+    """
+    salts = None
     try:
         event: Any = _DECODERS[log](line)
-        canonical = canonical_bytes(log, astuple(event))
+        if commits:
+            made = Commitments()
+            canonical = committed_bytes(log, astuple(event), made)
+            salts = made.salts
+        else:
+            canonical = canonical_bytes(log, astuple(event))
     except RecursionError:
         raise ValueError("a value is nested too deeply") from None
     moment = event.create_time.astimezone(UTC)
-    return Row(event.event_id, moment, moment.date(), line, canonical)
+    return Row(event.event_id, moment, moment.date(), line, canonical, salts)
 
 
 def canonical_bytes(log: Log, values: Sequence[Any]) -> bytes:
@@ -103,6 +115,46 @@ def canonical_bytes(log: Log, values: Sequence[Any]) -> bytes:
     return _encode(plain)
 
 
+def committed_bytes(log: Log, values: Sequence[Any], commitments: Commitments) -> bytes:
+    """Return the bytes to hash for the values of ``COLUMNS``, with commitments to its personal values.
+
+    No row without commitments has these bytes, since the actor is an object. ValueError for erased values
+    that are not as an erasure leaves them.
+    """
+    plain = normal(log, dict(zip(COLUMNS[log], values, strict=True)))
+    hashed = [*(plain | chained(log, plain, commitments)).values()]
+    for _ in range(_LATER[log]):
+        if hashed[-1] is not None:
+            break
+        hashed.pop()
+    return _encode_sorted(hashed)
+
+
+def opened(
+    log: Log, values: Sequence[Any], salts: bytes | None, erased: Any
+) -> tuple[bytes, list[tuple[str, str]]]:
+    """Return the hashed bytes of a stored entry, and the openings of its commitments, in order.
+
+    Raises ValueError for an entry that was changed so that it has no such bytes.
+    """
+    if salts is None:
+        return canonical_bytes(log, values), []
+    gone = {} if erased is None else msgspec.convert(erased, Erased).commitments
+    commitments = Commitments(bytes(salts), gone)
+    return committed_bytes(log, values, commitments), commitments.openings
+
+
+def normal(log: Log, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a row that are hashed, in one notation for the stream and the database."""
+    plain = {name: row[name] for name in COLUMNS[log]}
+    plain["create_time"] = plain["create_time"].astimezone(UTC)
+    for place, kind in _SPECIAL[log]:
+        name = COLUMNS[log][place]
+        if (value := plain[name]) is not None:
+            plain[name] = _address(value) if kind == "INET" else _value(value)
+    return plain
+
+
 @lru_cache(4096)
 def _address(text: str) -> str:
     try:
@@ -112,14 +164,17 @@ def _address(text: str) -> str:
 
 
 def _json(text: str | msgspec.Raw) -> msgspec.Raw | None:
+    value = _value(text)
+    return None if value is None else msgspec.Raw(_encode_sorted(value))
+
+
+def _value(text: str | msgspec.Raw) -> Any:
     given = text.encode() if isinstance(text, str) else bytes(text)
     if given in (b"null", b""):
         return None
     if _UNUSUAL.search(given):
-        value = json.loads(given, parse_int=_number, parse_float=_number, parse_constant=_number)
-    else:
-        value = _decode(given)
-    return msgspec.Raw(_encode_sorted(value))
+        return json.loads(given, parse_int=_number, parse_float=_number, parse_constant=_number)
+    return _decode(given)
 
 
 @lru_cache(4096)

@@ -1,7 +1,9 @@
 """Writes entries to their log, chained; entries that the database refuses are repaired or set aside."""
 
 import hashlib
+import math
 from collections.abc import Collection, Iterable, Sequence
+from time import monotonic
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +22,10 @@ from service.records.installation import restore_epochs
 from service.records.logs import inserts
 from service.records.logs.events import LoginEvent, OperationEvent
 from service.records.logs.inserts import AlreadyWritten, Log, Refused
+from service.records.published import policy_workers
+from service.records.published.policy_workers import COMMITMENTS
 
+_LOOK_EVERY: Final = 30.0  # seconds between two looks for workers of older versions
 _PART: Final = 50  # entries decoded between two yields to the event loop
 
 _EVENTS: Final[dict[Log, Any]] = {
@@ -39,6 +44,8 @@ class Writing:
         self._database = database
         self._chain = chain
         self._grown: dict[str, KeptHead] = {}
+        self._commits = False
+        self._looked = -math.inf
 
     def grown(self) -> list[KeptHead]:
         """Return the heads of the chains that have grown since this was last asked."""
@@ -53,9 +60,10 @@ class Writing:
         ready = []
         aside = set()
         pauses = CooperativeYield()
+        commits = await self._may_commit()
         for place, line in enumerate(lines):
             try:
-                ready.append((place, rows.read(log, line)))
+                ready.append((place, rows.read(log, line, commits=commits)))
             except ValueError as fault:
                 await self._set_aside(log, line, str(fault))
                 aside.add(place)
@@ -63,6 +71,15 @@ class Writing:
                 await pauses.give_way()
         await self._write(log, ready, aside)
         return aside
+
+    async def _may_commit(self) -> bool:
+        """Return true once every worker that reports can verify commitments: older ones would find faults."""
+        if not self._commits and monotonic() - self._looked > _LOOK_EVERY:
+            async with self._database.transaction() as connection:
+                workers = await policy_workers.present(connection)
+            self._looked = monotonic()
+            self._commits = all(COMMITMENTS in worker.knows for worker in workers)
+        return self._commits
 
     async def _write(self, log: Log, ready: _Numbered, aside: set[int]) -> None:
         """Write all; if the database refuses, bisect until the refused entries are found."""
@@ -118,7 +135,7 @@ class Writing:
     async def _mend(self, log: Log, row: Row, reason: str) -> bool:
         try:
             line = encode(mended(_EVENTS[log].decode(row.line)))
-            await self._insert(log, [rows.read(log, line)])
+            await self._insert(log, [rows.read(log, line, commits=self._commits)])
         except (Refused, ValueError):
             await self._set_aside(log, row.line, reason, row)
             return False

@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
+import msgspec
+
 from service.audit.chain.checkpoints import Place
+from service.audit.chain.commitments import Commitments, Erased, is_sealed
 from service.audit.chain.form import Chain
-from service.audit.chain.rows import COLUMNS, canonical_bytes
+from service.audit.chain.rows import COLUMNS, canonical_bytes, committed_bytes
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
 
@@ -56,9 +59,9 @@ class Walk:
         self._ends = {key: _End(0, chains[key].begin(log, day) if key in chains else None) for key in heads}
 
     def entry(self, row: Any) -> None:
-        """Check the next entry: ``row`` is its id, key id, number, hash, and the values of ``columns``."""
+        """Check the next entry: ``row`` is that of ``log_chain.entries``, with the values of ``columns``."""
         self.count += 1
-        name, key, number, link, *values = row
+        name, key, number, link, salts, erased, *values = row
         end = self._ends.get(key)
         if end is None or number is None or link is None:
             self._fault(f"entry {name} is not in the chain: it was inserted")
@@ -70,7 +73,7 @@ class Walk:
             self._gone(end.number + 1, number - 1)
             end.hash = None
         chain = self._chains.get(key)
-        if chain and end.hash and not self._fits(values, chain, end.hash, number, link):
+        if chain and end.hash and not self._fits((values, salts, erased), chain, end.hash, number, link):
             self._fault(f"entry {name}, number {number}, was changed or moved")
         self._compare(key, number, link)
         end.number, end.hash = number, link
@@ -92,11 +95,33 @@ class Walk:
             if (log, day) == (self._log, self._day):
                 self._compare_reported(key, max(hashes))
 
-    def _fits(self, values: Sequence[Any], chain: Chain, before: bytes, number: int, link: bytes) -> bool:
+    def _fits(
+        self,
+        content: tuple[Sequence[Any], bytes | None, Any],
+        chain: Chain,
+        before: bytes,
+        number: int,
+        link: bytes,
+    ) -> bool:
+        values, salts, erased = content
         try:
-            return chain.link(before, number, canonical_bytes(self._log, values)) == link
-        except (ValueError, RecursionError):  # unreadable, so changed
+            if salts is None:
+                return (
+                    erased is None and chain.link(before, number, canonical_bytes(self._log, values)) == link
+                )
+            gone = {} if erased is None else msgspec.convert(erased, Erased).commitments
+            commitments = Commitments(bytes(salts), gone)
+            canonical = committed_bytes(self._log, values, commitments)
+            fits = chain.link(before, number, canonical) == link
+            return fits and (erased is None or self._is_sealed(values, erased, commitments, chain))
+        except (ValueError, RecursionError, AttributeError, TypeError):  # unreadable, so changed
             return False
+
+    def _is_sealed(self, values: Sequence[Any], erased: Any, commitments: Commitments, chain: Chain) -> bool:
+        """Return true if an erasure was sealed with a key, or the chain of the entry has none."""
+        chains = {key: each for key, each in self._chains.items() if key or not chain.key_id}
+        row = dict(zip(self.columns, values, strict=True))
+        return is_sealed(self._log, row, erased, commitments.marks, chains)
 
     def _compare_reported(self, key: str, number: int) -> None:
         head = self._heads.get(key)

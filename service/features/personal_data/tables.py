@@ -137,7 +137,7 @@ TABLES: Final = (
         owner="user_id",
         kept="`oplog.login_days`",
         chained="user_name device login_ip user_agent browser os",
-        plain="request_id event outcome reason chain_key chain_hash trace_id",
+        plain="request_id event outcome reason chain_key chain_hash trace_id salts erased",
     ),
     Kept(
         table="mail",
@@ -178,7 +178,8 @@ TABLES: Final = (
         kept="`oplog.operation_days`",
         chained="user_name device query client_ip user_agent params response error targets changes",
         withheld="query params response error targets changes",
-        plain="request_id module action kind method url decision decision_id chain_key chain_hash trace_id",
+        plain="request_id module action kind method url decision decision_id chain_key chain_hash trace_id "
+        "salts erased",
     ),
     Kept(table="permission_use", owner="user_id", rows="account", kept="25 months", own="days"),
     Kept(table="policy_line", kept=_FOR_GOOD, plain="layer object code"),

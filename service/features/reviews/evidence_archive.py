@@ -16,7 +16,7 @@ import msgspec
 
 import service
 from service.audit.chain.form import Chain
-from service.audit.chain.rows import COLUMNS, canonical_bytes
+from service.audit.chain.rows import COLUMNS, opened
 from service.features.reviews.evidence_content import Content, Kind, Table, encoded
 from service.kernel.clock import rfc3339
 from service.kernel.text import escape_formula
@@ -34,11 +34,12 @@ SCRIPT: Final = "verify_evidence.py"
 _LOG: Final[Log] = "operation_log"
 
 
-class Link(msgspec.Struct, frozen=True):
+class Link(msgspec.Struct, frozen=True, omit_defaults=True):
     """A log entry in its chain: number, previous hash and own hash (hexadecimal), and content.
 
     ``canonical`` is the hashed text: the JSON of the log's columns. ``about`` marks the entries that the
-    evidence is about; other entries only link them to a later head.
+    evidence is about; other entries only link them to a later head. ``opened`` are the salts and values of
+    the commitments in ``canonical``, for entries that the evidence is about.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Link(msgspec.Struct, frozen=True):
     hash: str
     canonical: str
     about: bool
+    opened: list[tuple[str, str]] = []
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -97,13 +99,14 @@ class Maker:
             links: list[Link] = []
             chain = next((key for key in self.keys if key.key_id == key_id), None)
             before = "" if chain is None else chain.begin(_LOG, day).hex()
-            async for _, _, number, link, *values in log_chain.entries(
+            async for _, _, number, link, salts, erased, *values in log_chain.entries(
                 connection, _LOG, day, COLUMNS[_LOG], first=min(numbers) - 1, key=key_id
             ):
                 about = number in numbers
                 if about or (self.connected and number > min(numbers)):
-                    canonical = canonical_bytes(_LOG, values).decode()
-                    links.append(Link(number, before, link.hex(), canonical, about))
+                    canonical, openings = opened(_LOG, values, salts, erased)
+                    shown = openings if about else []
+                    links.append(Link(number, before, link.hex(), canonical.decode(), about, shown))
                 before = link.hex()
             segments.append(Segment(_LOG, day, key_id, links))
         return segments

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from service.audit.chain.checkpoints import AnchoredCheckpoint
+from service.audit.chain.commitments import opens
 from service.audit.chain.form import Chain
 from service.audit.chain.rows import COLUMNS
 from service.features.reviews.evidence_archive import (
@@ -157,7 +158,8 @@ def _check_segment(
 def _fits(chain: Chain, link: Link) -> bool:
     try:
         before = bytes.fromhex(link.before)
-        return chain.link(before, link.number, link.canonical.encode()).hex() == link.hash
+        is_linked = chain.link(before, link.number, link.canonical.encode()).hex() == link.hash
+        return is_linked and (not link.opened or opens(link.canonical, link.opened))
     except (ValueError, OverflowError):
         return False
 

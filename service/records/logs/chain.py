@@ -15,6 +15,7 @@ from service.records.database.transactions import Connection
 from service.records.logs.inserts import TABLES, Log
 from service.records.schema.logs import log_chain, log_set_aside, log_verification, operation_log
 
+_PLACE: Final = ("id", "chain_key", "chain_number", "chain_hash", "salts", "erased")
 _AT_ONCE = 1000  # rows fetched at a time
 OUTERMOST: Final = (date(1, 1, 2), date.max)
 """The first and the last day that a log can have here: whatever lies beyond is read as of them.
@@ -164,16 +165,17 @@ async def entries(
     key: str | None = None,
     first: int = 0,
 ) -> AsyncGenerator[Row[*tuple[Any, ...]], None]:
-    """Yield the entries of a UTC day in the order of their chains: id, chain columns, then ``columns``.
+    """Yield the entries of a UTC day in the order of their chains: id, chain columns, salts, ``columns``.
+
+    The chain columns are followed by ``salts`` and ``erased``.
 
     With ``key``, only those of its chain from number ``first`` on. Addresses and JSON are returned as text.
     The ``OUTERMOST`` days have all entries beyond, too. Only ``_AT_ONCE`` entries are in memory at a time.
     """
     table = TABLES[log]
     moment = table.c.create_time
-    chosen = [
-        _as_stored(table.c[name]) for name in ("id", "chain_key", "chain_number", "chain_hash", *columns)
-    ]
+    first_of_all = [table.c[name] for name in _PLACE]
+    chosen = [*first_of_all, *(_as_stored(table.c[name]) for name in columns)]
     statement = (
         select(*chosen)
         .order_by(table.c.chain_key, table.c.chain_number, table.c.id)

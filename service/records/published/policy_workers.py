@@ -28,7 +28,9 @@ USES: Final = "permission_use"
 """A worker knows it if it records which codes are needed."""
 PERSONAL_KEYS: Final = "personal_keys"
 """A worker knows it if keys of people are decided within their scopes, and end with the sessions."""
-KNOWN: Final = (WINDOWS, LINE_ENDS, USES, PERSONAL_KEYS)
+COMMITMENTS: Final = "commitments"
+"""A worker knows it if it verifies entries of the logs with commitments to personal values."""
+KNOWN: Final = (WINDOWS, LINE_ENDS, USES, PERSONAL_KEYS, COMMITMENTS)
 """Forms of rights that this version knows, and others might not."""
 
 

@@ -42,6 +42,11 @@ def _chained() -> tuple[sa.Column[Any], ...]:
     )
 
 
+def _committed() -> tuple[sa.Column[Any], ...]:
+    """The salts of an entry's commitments, and what was erased (``service.audit.chain.commitments``)."""
+    return (sa.Column("salts", sa.LargeBinary), sa.Column("erased", JSONB))
+
+
 operation_log = sa.Table(
     "operation_log",
     metadata,
@@ -83,6 +88,7 @@ operation_log = sa.Table(
     sa.Column("trace_id", sa.Text),
     sa.Column("dry_run", sa.Boolean),
     sa.Column("repetitions", sa.Integer),
+    *_committed(),
     sa.UniqueConstraint("event_id", "create_time"),
     sa.Index(None, "create_time", "id"),
     sa.Index(None, "user_id", "create_time"),
@@ -134,6 +140,7 @@ login_log = sa.Table(
     *_chained(),
     # After the others, as above.
     sa.Column("trace_id", sa.Text),
+    *_committed(),
     sa.UniqueConstraint("event_id", "create_time"),
     sa.Index(None, "create_time", "id"),
     sa.Index(None, "user_id", "create_time"),
