@@ -1,4 +1,4 @@
-"""Declarations of personal data: for each table, the meaning of its columns for a person's copy and erasure.
+"""Declarations of personal data: for each table, the meaning of its columns for people and their copies.
 
 Features declare tables by the port ``personal-data``: a sequence of ``Kept``. A test compares all
 declarations with the schema, so a new column of texts needs a place in one of them.
@@ -7,8 +7,8 @@ declarations with the schema, so a new column of texts needs a place in one of t
 from dataclasses import dataclass, fields
 from typing import Literal
 
-Rows = Literal["account", "erasure", "stay"]
-"""The end of a person's rows: deleted with the account, deleted by an erasure, or kept."""
+Rows = Literal["account", "stay"]
+"""The end of a person's rows: deleted with the account, or kept."""
 
 _TREATED = ("own", "names", "texts", "sealed", "chained", "secrets", "plain")
 
@@ -18,13 +18,13 @@ class Kept:
     """The personal data of a table; columns are named with spaces between.
 
     ``owner`` is the column with the id of the person that a row is about, empty without one. ``kept`` is the
-    retention, as a phrase. An erasure treats texts by their kind:
+    retention, as a phrase. Each column of texts has a kind:
 
-    - ``own``: data of the owner; null or deleted with the row
-    - ``names``: the name of a user; replaced by the user's number
-    - ``texts``: free text or JSON; the person's name, addresses and phone number in it are replaced
-    - ``sealed``: covered by a seal; stays
-    - ``chained``: of a log entry; removed if its commitment has a salt
+    - ``own``: data of the owner
+    - ``names``: the name of a user
+    - ``texts``: free text or JSON that can name people
+    - ``sealed``: data of people that a seal covers, so that it never changes
+    - ``chained``: data of people in a log entry, which the chain covers by commitments
     - ``secrets``: never copied
     - ``plain``: no personal data
 

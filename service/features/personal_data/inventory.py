@@ -22,22 +22,21 @@ def inventory() -> tuple[Kept, ...]:
 
 
 _ROWS: Final[dict[Rows, str]] = {
-    "account": "Rows are deleted with the account.",
-    "erasure": "Rows are deleted.",
+    "account": "Rows are deleted.",
     "stay": "Rows stay, with the number of the user.",
 }
 _NO_OWNER: Final = "Rows stay."
 _COLUMNS: Final = {
-    "names": "{} → number.",
-    "texts": "Name, addresses and phone in {} → number.",
-    "chained": "{}: removed where the entry has salts.",
-    "sealed": "{} stay under a seal.",
+    "names": "{} keep the name.",
+    "texts": "{} can have the name.",
+    "chained": "{} stay until then, as commitments in the chain.",
+    "sealed": "{} stay, under a seal.",
 }
 
 
 def effect(kept: Kept) -> str:
-    """Return the effect of an erasure on a table, in Markdown."""
-    parts = [_ROWS[kept.rows] if kept.owner or kept.rows != "stay" else _NO_OWNER]
+    """Return the effect of deleting an account on a table, in Markdown."""
+    parts = [_ROWS[kept.rows] if kept.owner else _NO_OWNER]
     for kind, sentence in _COLUMNS.items():
         if names := getattr(kept, kind).split():
             parts.append(sentence.format(", ".join(f"`{name}`" for name in names)))
@@ -45,8 +44,8 @@ def effect(kept: Kept) -> str:
 
 
 def table() -> str:
-    """Return the table of the reference page: each table with personal data, retention and erasure."""
-    lines = ["| Table | Kept | Erasure |", "| --- | --- | --- |"]
+    """Return the table of the reference page: each table with personal data, retention and end."""
+    lines = ["| Table | Kept | When the account is deleted |", "| --- | --- | --- |"]
     lines += [
         f"| `{kept.table}` | {kept.kept} | {effect(kept)} |" for kept in inventory() if kept.is_personal
     ]

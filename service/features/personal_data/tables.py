@@ -211,7 +211,6 @@ TABLES: Final = (
     ),
     Kept(
         table="reset_request",
-        rows="erasure",
         kept="Until the job has sent the link",
         own="user_name_key client_ip",
     ),
