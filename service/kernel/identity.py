@@ -38,7 +38,7 @@ class Caller:
     no device. ``limited_to_nothing`` is true for a key whose list of scopes is empty. ``authentication`` is
     that of a person; None for a service account. The scopes of a person's key are a ceiling of ``held``.
     ``agent`` acts for the person, with the API key ``key_id`` of the agent; the agent and the delegation are
-    ceilings of ``held``.
+    ceilings of ``held``. ``device`` is then that of ``device_of_agent``.
     """
 
     user_id: int
@@ -81,6 +81,11 @@ class Caller:
 def operator_named(name: str, codes: Iterable[str] = ("*",)) -> Caller:
     """Return the operator as a caller called ``name``, who holds ``codes``."""
     return Caller(OPERATOR_ID, str(OPERATOR_ID), name, name, "", (), HeldCodes(codes), 0.0)
+
+
+def device_of_agent(agent_id: int) -> str:
+    """Return the text that stands for the device in requests of an agent, and in their log entries."""
+    return f"agent:{agent_id}"
 
 
 def act_for(agent: ActingAgent, service: str) -> str:

@@ -46,6 +46,10 @@ LACKING = {
     **dict.fromkeys(("checkForCaddy", "checkForEnvoy", "checkForNginx", "checkForTraefik"), 403),
     "revokeLeakedKey": 422,  # what is shown is no whole key
     "runChatTest": 404,  # no destination is set
+    "setAgentOwner": 409,  # the account is a person's
+    "createOwnDelegation": 422,  # there is no agent
+    **dict.fromkeys(("setAgentEnabled", "deleteAgent", "endDelegation", "endOwnDelegation"), 404),
+    "decideOwnApproval": 404,
     "downloadFile": 404,
     "downloadPublicFile": 404,
     **dict.fromkeys(("createOwnApp", "createOwnPasskey", "createOwnRecoveryCodes"), 409),  # no factor_key

@@ -31,7 +31,7 @@ from service.kernel.codes import (
     Ceiling,
     intersection,
 )
-from service.kernel.identity import ActingAgent, Caller
+from service.kernel.identity import ActingAgent, Caller, device_of_agent
 from service.kernel.tracing import current_span
 from service.keyspace import BANNED, Answer, KeyPair, SessionStore
 from service.records.database.transactions import Database
@@ -200,7 +200,7 @@ def _caller(claims: DelegatedClaims, standing: Standing, person: Caller, agent: 
         login_id=person.login_id,
         user_name=person.user_name,
         nick_name=person.nick_name,
-        device=f"agent:{agent.user_id}",
+        device=device_of_agent(agent.user_id),
         roles=person.roles,
         held=BoundedCodes(person.held.codes, ceilings),
         issued_at=claims.iat,

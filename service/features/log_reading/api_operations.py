@@ -99,6 +99,7 @@ class OperationQuery(LogQuery):
 
     user_id: Id | None = None
     user_name: UserName | None = None
+    agent_id: Annotated[Id, Meta(description="The agent that acted for the user.")] | None = None
     module: Word | None = None
     kind: Kinds | None = None
     target: Target | None = None

@@ -12,12 +12,13 @@ from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONPATH
 from service.errors import NotFound
 from service.features.log_reading.sentences import sentence
 from service.features.log_reading.store_paging import Log, Span, within
+from service.kernel.identity import device_of_agent
 from service.kernel.value_rules import Id
 from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.logs.events import Decision, Outcome
-from service.records.schema.logs import IS_OF_RIGHTS, IS_PREVIEW, login_log, operation_log
+from service.records.schema.logs import IS_OF_AGENT, IS_OF_RIGHTS, IS_PREVIEW, login_log, operation_log
 
 EVERYTHING: Final = Span()
 
@@ -38,6 +39,7 @@ def _has_target(target: str) -> Conditions:
 
 
 # As in the indexes, which serve no other expressions.
+_IS_OF_AGENT: Final = sa.literal_column(IS_OF_AGENT, sa.Boolean)
 _IS_PREVIEW: Final = sa.literal_column(IS_PREVIEW, sa.Boolean)
 _IS_OF_RIGHTS: Final = sa.literal_column(IS_OF_RIGHTS, sa.Boolean)
 
@@ -45,6 +47,10 @@ _IS_OF_RIGHTS: Final = sa.literal_column(IS_OF_RIGHTS, sa.Boolean)
 def _is(condition: sa.ColumnElement[bool]) -> Condition:
     """Require ``condition``, or its opposite; NULL is no."""
     return Condition(lambda given: (condition if given else condition.is_not(sa.true()),))
+
+
+def _by_agent(agent_id: int) -> Conditions:
+    return _IS_OF_AGENT, operation_log.c.device == device_of_agent(agent_id)
 
 
 def _statuses(ranges: Collection[tuple[int, int]]) -> Conditions:
@@ -114,12 +120,13 @@ class OperationDetail(ChangingOperation, frozen=True):
 class OperationFilter:
     """A filter of calls: values must be equal, ``kind`` and ``decision`` to one of those given; None is any.
 
-    ``target`` is one of the records that the call was about. ``status`` are inclusive ranges. ``client_ip``
-    is an address or a network in CIDR form.
+    ``agent_id`` is the agent that acted for the user. ``target`` is one of the records that the call was
+    about. ``status`` are inclusive ranges. ``client_ip`` is an address or a network in CIDR form.
     """
 
     user_id: Annotated[int | None, equals(operation_log.c.user_id)] = None
     user_name: Annotated[str | None, equals(operation_log.c.user_name)] = None
+    agent_id: Annotated[int | None, Condition(_by_agent)] = None
     module: Annotated[str | None, equals(operation_log.c.module)] = None
     kind: Annotated[Collection[str] | None, one_of(operation_log.c.kind)] = None
     target: Annotated[str | None, Condition(_has_target)] = None

@@ -30,6 +30,9 @@ Those are the roles of a user, the permissions of a role or of a resource, the r
 code of a resource's opening. NULL counts as no.
 """
 
+IS_OF_AGENT: Final = "device LIKE 'agent:%'"
+"""True for a call of an agent that acted for the user of the entry; the number of the agent follows."""
+
 _BY_TIME = "RANGE (create_time)"
 
 
@@ -102,6 +105,7 @@ operation_log = sa.Table(
     sa.Index("operation_log_denied_idx", "create_time", postgresql_where=sa.text("decision = 'deny'")),
     sa.Index("operation_log_denial_idx", "decision_id", postgresql_where=sa.text("decision = 'deny'")),
     sa.Index("operation_log_preview_idx", "create_time", postgresql_where=sa.text(IS_PREVIEW)),
+    sa.Index("operation_log_agent_idx", "device", "create_time", postgresql_where=sa.text(IS_OF_AGENT)),
     sa.Index("operation_log_rights_idx", "create_time", postgresql_where=sa.text(IS_OF_RIGHTS)),
     # An index of NULLs too would grow with every call, and few calls change anything.
     sa.Index(None, "targets", postgresql_using="gin", postgresql_where=sa.text("targets IS NOT NULL")),
