@@ -88,6 +88,7 @@ MENU: Final = RecordKind(
     page=menus.page,
     read=menus.read,
     matching=menus.MenuFilter,
+    session_act="change-access",
 )
 
 

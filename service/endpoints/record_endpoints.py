@@ -19,7 +19,7 @@ from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.logs.events import DeclaredKind
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, needs, writes
+from service.web.messages.operation_metadata import Responders, by_session, needs, writes
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 from service.web.messages.record_schemas import MergePatch
 from service.web.messages.schema import Found, Page, PageQuery, Published, Schema, page_answer
@@ -73,6 +73,7 @@ class RecordKind:
     ``matching`` is the filter of ``page``. ``given`` reads the fields from a body. A record without a version
     has no tag. ``service_of`` returns the service of a record: callers see only records of services that they
     may administer. ``page_options`` returns further arguments of ``page``, by caller and filter.
+    ``session_act`` is the act for ``by_session`` of all writes; None for those that check it by themselves.
     """
 
     noun: str
@@ -86,6 +87,7 @@ class RecordKind:
     versioned: bool = True
     service_of: Callable[[Any], str] | None = None
     page_options: Callable[[RequestContext, Any], Mapping[str, Any]] = _no_options
+    session_act: str | None = None
 
     def lists(self, query: type[PageQuery], summary: str, *codes: str) -> Responder:
         """Return the responder that lists the records that match ``query``."""
@@ -218,7 +220,9 @@ class RecordKind:
     ) -> Callable[[F], F]:
         """Return the mark of a write of these records; ``more`` are other parameters of ``writes``."""
         more |= {"module": self.noun, "example": example, "publishes": self.saved is not None}
-        return writes(action, kind, dry_run=True, **more)
+        mark = writes(action, kind, dry_run=True, **more)
+        act = self.session_act
+        return mark if act is None else lambda responder: by_session(act)(mark(responder))
 
 
 def described(

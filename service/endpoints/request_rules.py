@@ -14,7 +14,7 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.request_objects import MOST_APPROVALS, MOST_STAGES
 from service.records.request_rules import RequestRule, RuleValues
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import needs, writes
+from service.web.messages.operation_metadata import by_session, needs, writes
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Moment, Published, Revision, Schema, UpdatedBy
@@ -90,6 +90,7 @@ class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
         refuses=[NotFound, Conflict, PreconditionFailed],
         tagged=True,
     )
+    @by_session("change-access")
     @writes("set how it is asked for", "UPDATE", example=_EXAMPLE, dry_run=True, publishes=True)
     async def on_put(self, context: RequestContext, body: RequestRuleBody, id: int) -> SavedRequestRule:
         """Set the request rule of a role, which makes lines of the layers `request` and `approve`.
@@ -110,6 +111,7 @@ class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
         return SavedRequestRule(**asdict(shown), policy_revision=in_force(context, saved))
 
     @needs("system:role:update", name="deleteRequestRule", refuses=[NotFound, Conflict, PreconditionFailed])
+    @by_session("change-access")
     @writes("let nobody ask for it", "DELETE", dry_run=True, publishes=True)
     async def on_delete(self, context: RequestContext, id: int) -> Published:
         """Delete the request rule of a role, by the rules of an edit."""

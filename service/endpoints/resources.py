@@ -97,6 +97,7 @@ RESOURCE: Final = RecordKind(
     matching=resources.ResourceFilter,
     given=_given,
     service_of=attrgetter("service"),
+    session_act="change-access",
 )
 
 

@@ -139,6 +139,7 @@ ROLE: Final = RecordKind(
     read=roles.read,
     matching=roles.RoleFilter,
     page_options=page_options,
+    session_act="change-access",
 )
 
 

@@ -61,8 +61,11 @@ Proof: TypeAlias = Literal["by-session", "by-key", "by-personal-key"]
 or an API key of a person, or a token of an agent that acts for one.
 """
 
-SessionAct: TypeAlias = Literal["step-up", "sign-off"]
-"""Acts on no account that an API key of a person may not do."""
+SessionAct: TypeAlias = Literal["step-up", "sign-off", "change-access", "mark-notices"]
+"""Acts on no account that an API key of a person may not do. ``change-access``: change what roles give, who
+may ask for them, which requests are open, what directories hand out, or restore a revision.
+``mark-notices``: mark the own notices as read, among them those about the key.
+"""
 
 Asking: TypeAlias = Literal["evaluate", "introspect", "forward", "follow"]
 """Questions about others. ``evaluate``: permissions, in evaluations and searches. ``introspect``: the
@@ -119,9 +122,8 @@ _OWN_PROOFS: Final = frozenset(
     | {"change-credentials-by-factor", "change-credentials-beside-factor"}
     | {"create-personal-key", "create-personal-key-beside-factor", "delegate", "delegate-beside-factor"}
 )
-_OPEN_TO_PERSONAL_KEYS: Final = frozenset(
-    {"create", "edit", "set-service", "set-roles", "enable", "disable", "delete", "ban", "unban"}
-)
+_OPEN_TO_PERSONAL_KEYS: Final = frozenset({"edit", "disable", "delete", "ban"})
+"""Acts by which nobody gets access: a stolen key may take access away, and give none."""
 
 _NEVER: Final[Mapping[Whom, frozenset[str]]] = {
     "self": _OUT_OF_REACH | {"set-roles", "disable", "delete", "ban"},

@@ -43,6 +43,8 @@ NoticeKind: TypeAlias = Literal[
     "name_taken",
 ]
 """Kinds of notices: a promise to clients, like the codes of refusals."""
+BY_ANYBODY: Final[frozenset[NoticeKind]] = frozenset({"key_leaked"})
+"""Kinds that a stranger's request causes: the notice does not name its client, which is not the user's."""
 ActedBy: TypeAlias = Literal["self", "administrator", "operator"]
 """The actor: the account itself, another user through the API, or the operator at the machine."""
 Fact: TypeAlias = str | Collection[str]

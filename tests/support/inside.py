@@ -106,10 +106,16 @@ class Inside:
         return await ask(self._app, "POST", target, media, body=urlencode(form).encode())
 
     async def ask_from(
-        self, address: str, method: str, target: str, *headers: tuple[str, str], body: bytes = b""
+        self,
+        address: str,
+        method: str,
+        target: str,
+        *headers: tuple[str, str],
+        body: bytes = b"",
+        token: str | None = None,
     ) -> Answer:
         """Send one request over a connection from ``address``."""
-        sent = [*headers, ("Authorization", f"Bearer {self.token}")]
+        sent = [*headers, ("Authorization", f"Bearer {token or self.token}")]
         return await ask(self._app, method, target, *sent, client=(address, 4711), body=body)
 
     async def ask_raw(

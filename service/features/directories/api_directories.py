@@ -16,7 +16,7 @@ from service.kernel.text import unseen_fault
 from service.records import accounts
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, needs, writes
+from service.web.messages.operation_metadata import Responders, by_session, needs, writes
 from service.web.messages.preconditions import answer_tag, content_tag, require_match
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import Schema
@@ -119,6 +119,7 @@ class OneDirectory(DirectoryEndpoint, at="/api/directory/{source}"):
     @needs(
         "system:directory:update", name="setDirectory", refuses=[Conflict, PreconditionFailed], tagged=True
     )
+    @by_session("change-access")
     @writes("set what it hands out", "UPDATE", example=_EXAMPLE, dry_run=True)
     async def on_put(
         self, context: RequestContext, body: DirectoryBody, source: Source
@@ -135,6 +136,7 @@ class OneDirectory(DirectoryEndpoint, at="/api/directory/{source}"):
         return shown
 
     @needs("system:directory:update", name="deleteDirectory", refuses=[NotFound, PreconditionFailed])
+    @by_session("change-access")
     @writes("delete", "DELETE", dry_run=True)
     async def on_delete(self, context: RequestContext, source: Source) -> None:
         """Delete a directory; all roles from it end, and its accounts are managed here again."""

@@ -11,7 +11,7 @@ from service.features.notices import store_notices as notices
 from service.features.notices.store_mail import MailFilter, MailState
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import login, needs, writes
+from service.web.messages.operation_metadata import by_session, login, needs, writes
 from service.web.messages.record_schemas import shows
 from service.web.messages.schema import SEVERAL, Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
@@ -85,6 +85,7 @@ class OwnNotices(Endpoint[Database], at="/api/user/profile/notices"):
 
 class OwnReadNotices(Endpoint[Database], at="/api/user/profile/notices/read"):
     @login(name="markOwnNotices")
+    @by_session("mark-notices")
     @writes(
         "mark own notices as read",
         "UPDATE",

@@ -19,7 +19,7 @@ from service.features.notices.store_notices import NewNotice, Told
 from service.kernel import notify
 from service.kernel.clock import rfc3339
 from service.kernel.languages import FIRST
-from service.kernel.notify import NO_FACTS, ActedBy, Fact, Facts, NoticeKind, NoticeLink
+from service.kernel.notify import BY_ANYBODY, NO_FACTS, ActedBy, Fact, Facts, NoticeKind, NoticeLink
 from service.kernel.origin import ORIGIN
 from service.kernel.user_agents import describe, without_version
 from service.records.database.transactions import Connection, Database
@@ -169,7 +169,7 @@ class Notices(notify.Notices):
 
 def _notice(user_id: int, kind: NoticeKind, by: ActedBy, facts: Facts, client_ip: str | None) -> NewNotice:
     origin = ORIGIN.get()
-    client = origin if by == "self" else None
+    client = origin if by == "self" and kind not in BY_ANYBODY else None
     browser, system = describe(client.user_agent) if client and client.user_agent else ("", "")
     return NewNotice(
         user_id=user_id,

@@ -5,7 +5,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited, 
 from service.features.policy_history.restore import PolicyRestore
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import MadeEdit
-from service.web.messages.operation_metadata import needs, writes
+from service.web.messages.operation_metadata import by_session, needs, writes
 from service.web.messages.preconditions import require_match, version_tag
 from service.web.messages.schema import Id, Revision, Schema
 
@@ -23,6 +23,7 @@ class Restore(Endpoint[PolicyRestore], at="/api/policy/revisions/{revision}/rest
         name="restoreRevision",
         refuses=[NotFound, Conflict, RevisionUntrusted, PreconditionFailed, RateLimited],
     )
+    @by_session("change-access")
     @writes("restore", "UPDATE", dry_run=True, publishes=True)
     async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
         """Restore the shared lines of a past revision, in a new revision.

@@ -30,12 +30,13 @@ from service.features.scim.users import source_of
 from service.kernel.clock import rfc3339
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import Responders, asks, example_parameters, writes
+from service.web.messages.operation_metadata import Responders, asks, by_session, example_parameters, writes
 from service.web.messages.preconditions import answer_tag, unchanged, version_tag
 
 BASE: Final = "/scim/v2"
 READ: Final = "system:scim:read"
 _NOBODY: Final = example_parameters(id="999999999999")
+_ACT: Final = by_session("change-access")
 _OF_STORED: Final = (NotFound, Conflict, PreconditionFailed)
 _ASKS: Final = asks(
     example={
@@ -137,13 +138,14 @@ class ScimKind:
             return self._answer(endpoint, context, stored, query)
 
         self._described(on_post, "create", summary, [Conflict], body=self.body, query=ScimGetQuery)
-        return writes(
+        mark = writes(
             self._action("create"),
             "INSERT",
             example=self.example,
             created=f"{BASE}/{self.schema.name}s/{{id}}",
             refuses_keys="names are unique: a repeated request is refused",
-        )(on_post)
+        )
+        return _ACT(mark(on_post))
 
     def replaces(self, summary: str) -> Responder:
         """Return the responder that replaces a resource."""
@@ -183,7 +185,7 @@ class ScimKind:
             await endpoint.part.delete(context.write, _id(id), unchanged(context))
 
         self._described(on_delete, "delete", summary, _OF_STORED, answer=None, id=str)
-        return writes(self._action("delete"), "DELETE", answers=204)(_NOBODY(on_delete))
+        return _ACT(writes(self._action("delete"), "DELETE", answers=204)(_NOBODY(on_delete)))
 
     def _edits(
         self, action: str, verb: str, change_of: Callable[..., Any], summary: str, body: type[Any]
@@ -198,7 +200,7 @@ class ScimKind:
 
         self._described(edit, verb, summary, _OF_STORED, id=str, body=body, query=ScimGetQuery)
         example = self.patch_example if body is ScimPatch else self.example
-        return writes(self._action(action), "UPDATE", example=example)(_NOBODY(edit))
+        return _ACT(writes(self._action(action), "UPDATE", example=example)(_NOBODY(edit)))
 
     def _answer(self, endpoint: Any, context: RequestContext, stored: Any, query: ScimGetQuery) -> Any:
         answer_tag(context, version_tag(stored.version))

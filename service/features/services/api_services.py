@@ -73,6 +73,7 @@ SERVICE: Final = RecordKind(
     read=services.read,
     matching=services.ServiceFilter,
     service_of=attrgetter("name"),
+    session_act="change-access",
 )
 
 
@@ -185,6 +186,7 @@ OPENING: Final = RecordKind(
     matching=openings.OpeningFilter,
     versioned=False,
     service_of=attrgetter("service"),
+    session_act="change-access",
 )
 
 

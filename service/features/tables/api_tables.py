@@ -23,7 +23,7 @@ from service.records.roles import RoleCode, RoleValues
 from service.records.user_list import UserValues
 from service.web.content.streams import JSON, JSON_LINES, XLSX, Stream
 from service.web.messages.context import RequestContext
-from service.web.messages.operation_metadata import logged, needs, sends, writes
+from service.web.messages.operation_metadata import by_session, logged, needs, sends, writes
 from service.web.messages.record_schemas import body_of, filters_of
 from service.web.messages.schema import Schema
 
@@ -123,6 +123,7 @@ class RoleExport(Endpoint[Database], at="/api/role/export"):
 
 class RoleTableImport(Endpoint[RoleImport], at="/api/role/import"):
     @needs("system:role:import", name="importRoles", refuses=[Conflict, RowsRefused])
+    @by_session("change-access")
     @writes(
         "import",
         "IMPORT",
