@@ -64,7 +64,7 @@ or an API key of a person, or a token of an agent that acts for one.
 SessionAct: TypeAlias = Literal["step-up", "sign-off", "change-access", "mark-notices"]
 """Acts on no account that an API key of a person may not do. ``change-access``: change what roles give, who
 may ask for them, which requests are open, what directories hand out, or restore a revision.
-``mark-notices``: mark the own notices as read, among them those about the key.
+``mark-notices``: mark the caller's notices as read, also those about the key.
 """
 
 Asking: TypeAlias = Literal["evaluate", "introspect", "forward", "follow"]

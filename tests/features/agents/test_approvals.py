@@ -9,17 +9,18 @@ from tests.features.service_accounts.conftest import Workers
 from tests.support.cases import with_each
 from tests.support.members import Member, member
 
-CODES = ("system:role:list", "system:role:update")
-ASKED = "system:role:update"
+CODES = ("system:role:list", "system:user:update")
+ASKED = "system:user:update"
 
 
 async def _asking(workers: Workers, name: str) -> tuple[Member, Agent, str, str]:
-    """Return a person, an agent that has to ask about edits of roles, its token, and the path of a role."""
+    """Return a person, an agent that has to ask about edits of users, its token, and the path of a user."""
     agent = await agent_of(workers, *CODES)
     person = await member(workers.first, name, *CODES)
-    token = await agent.token(await delegated(person, agent, "system:role:*", askMe=[ASKED]))
-    role = await workers.first.data("POST", "/api/role", {"roleCode": f"of-{name}", "roleName": f"Of {name}"})
-    return person, agent, token, f"/api/role/{role['id']}"
+    token = await agent.token(await delegated(person, agent, *CODES, askMe=[ASKED]))
+    body = {"userName": f"of-{name}", "nickName": f"Of {name}", "password": "four wary herons"}
+    user = await workers.first.data("POST", "/api/user", body)
+    return person, agent, token, f"/api/user/{user['id']}"
 
 
 async def _decide(person: Member, refusal: Any, decision: str) -> Any:
@@ -36,7 +37,7 @@ async def _decide(person: Member, refusal: Any, decision: str) -> Any:
 
 async def test_an_approved_call_runs_once_and_another_call_never(workers: Workers) -> None:
     person, agent, token, path = await _asking(workers, "ida")
-    body = {"roleName": "First"}
+    body = {"nickName": "First"}
     assert await workers.statuses(token) == [200, 200]
     refused = await workers.first.ask("PATCH", path, body, token=token)
     assert (refused.status, refused.code) == (403, "approval_required")
@@ -47,9 +48,9 @@ async def test_an_approved_call_runs_once_and_another_call_never(workers: Worker
     assert (waiting["method"], waiting["path"], waiting["query"]) == ("PATCH", path, "")
     assert (json.loads(waiting["body"]), waiting["agentName"]) == (body, agent.account.name)
     others = [
-        ("PATCH", path, {"roleName": "Second"}),
+        ("PATCH", path, {"nickName": "Second"}),
         ("PATCH", f"{path}?dryRun=true", body),
-        ("PATCH", "/api/role/1", body),
+        ("PATCH", "/api/user/1", body),
         ("PUT", path, body),
     ]
     for method, target, sent in others:
@@ -63,7 +64,7 @@ async def test_an_approved_call_runs_once_and_another_call_never(workers: Worker
 
 async def test_of_many_equal_calls_one_uses_an_approval_for_one(workers: Workers) -> None:
     person, _agent, token, path = await _asking(workers, "joe")
-    body = {"roleName": "Once"}
+    body = {"nickName": "Once"}
     refused = await workers.first.ask("PATCH", path, body, token=token)
     await _decide(person, refused, "once")
     asked = [
@@ -76,7 +77,7 @@ async def test_of_many_equal_calls_one_uses_an_approval_for_one(workers: Workers
 
 async def test_an_approval_for_the_delegation_lasts_and_a_refusal_approves_nothing(workers: Workers) -> None:
     person, _agent, token, path = await _asking(workers, "kit")
-    body = {"roleName": "Again"}
+    body = {"nickName": "Again"}
     refused = await workers.first.ask("PATCH", path, body, token=token)
     await _decide(person, refused, "refused")
     refused = await workers.first.ask("PATCH", path, body, token=token)
@@ -84,32 +85,32 @@ async def test_an_approval_for_the_delegation_lasts_and_a_refusal_approves_nothi
     await _decide(person, refused, "always")
     for worker in (workers.first, workers.second, workers.first):
         assert (await worker.ask("PATCH", path, body, token=token)).status == 200
-    assert (await workers.first.ask("PATCH", path, {"roleName": "Other"}, token=token)).status == 403
+    assert (await workers.first.ask("PATCH", path, {"nickName": "Other"}, token=token)).status == 403
 
 
 async def test_what_the_person_may_not_do_is_not_put_before_the_person(workers: Workers) -> None:
     person, _agent, token, path = await _asking(workers, "lee")
     await workers.first.data("PUT", f"/api/role/{person.role_id}/permissions", {"menuIds": []})
-    refused = await workers.second.ask("PATCH", path, {"roleName": "X"}, token=token)
+    refused = await workers.second.ask("PATCH", path, {"nickName": "X"}, token=token)
     assert (refused.status, refused.code) == (403, "permission_denied")
     assert refused.json["deniedBy"] == ["account", "approval"]
     await person.log_in()
     assert (await person.ask("GET", APPROVALS)).json["data"]["items"] == []
 
 
-@with_each("asked", ["*:role:update", "system:*", "system:*:update", "system:role:*"])
+@with_each("asked", ["*:user:update", "system:*", "system:*:update", "system:user:*"])
 async def test_wildcards_on_both_sides_ask(workers: Workers, asked: str) -> None:
     agent = await agent_of(workers, *CODES)
     person = await member(workers.first, f"wild{abs(hash(asked)) % 10**9}", *CODES)
     token = await agent.token(await delegated(person, agent, "system:*:update", askMe=[asked]))
-    refused = await workers.first.ask("PATCH", "/api/role/1", {"roleName": "X"}, token=token)
+    refused = await workers.first.ask("PATCH", "/api/user/1", {"nickName": "X"}, token=token)
     assert (refused.status, refused.code) == (403, "approval_required")
     assert (await workers.first.ask("GET", "/api/user/profile", token=token)).status == 200
 
 
 async def test_only_the_person_decides_and_about_the_call_that_was_shown(workers: Workers) -> None:
     person, _agent, token, path = await _asking(workers, "max")
-    refused = await workers.first.ask("PATCH", path, {"roleName": "X"}, token=token)
+    refused = await workers.first.ask("PATCH", path, {"nickName": "X"}, token=token)
     number = refused.json["approval"]
     (waiting,) = (await person.ask("GET", APPROVALS)).json["data"]["items"]
     order = {"decision": "once", "digest": waiting["digest"]}
@@ -119,7 +120,7 @@ async def test_only_the_person_decides_and_about_the_call_that_was_shown(workers
     assert (by_agent.status, by_agent.json["layer"]) == (403, "account")
     other_call = await person.ask("POST", f"{APPROVALS}/{number}", order | {"digest": "0" * 64})
     assert (other_call.status, other_call.fields) == (422, ["digest"])
-    assert (await workers.first.ask("PATCH", path, {"roleName": "X"}, token=token)).status == 403
+    assert (await workers.first.ask("PATCH", path, {"nickName": "X"}, token=token)).status == 403
     assert (await person.ask("POST", f"{APPROVALS}/{number}", order)).status == 200
 
 
@@ -127,7 +128,7 @@ async def test_at_most_twenty_calls_wait_and_secrets_are_not_shown(workers: Work
     person, _agent, token, path = await _asking(workers, "nat")
     statuses = []
     for number in range(22):
-        body = {"roleName": f"R{number}", "password": "hunter-two-herons"}
+        body = {"nickName": f"R{number}", "password": "hunter-two-herons"}
         statuses.append((await workers.first.ask("PATCH", path, body, token=token)).code)
     assert statuses == ["approval_required"] * 20 + ["permission_denied"] * 2
     items = (await person.ask("GET", APPROVALS)).body
