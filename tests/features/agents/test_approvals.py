@@ -38,7 +38,7 @@ async def _decide(person: Member, refusal: Any, decision: str) -> Any:
 async def test_an_approved_call_runs_once_and_another_call_never(workers: Workers) -> None:
     person, agent, token, path = await _asking(workers, "ida")
     body = {"nickName": "First"}
-    assert await workers.statuses(token) == [200, 200]
+    assert await workers.statuses(token, "/api/role/1") == [200, 200]
     refused = await workers.first.ask("PATCH", path, body, token=token)
     assert (refused.status, refused.code) == (403, "approval_required")
     assert refused.json["link"].endswith(f"/{refused.json['approval']}")
