@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "v0075"
-down_revision = "v0074"
+revision = "v0076"
+down_revision = "v0075"
 kind = "expand"
 least_version = "0.2.0"
 
