@@ -40,7 +40,7 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
     routes.check((*shipped.endpoints, *shipped.assurance), shipped.opened_by)
     app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
-    stop = partial(container.node.readiness.withdraw, sentence("service_stopping"))
+    stop = partial(_stop, container)
     return RequestMiddleware(
         app,
         address_of,
@@ -59,6 +59,13 @@ def application(container: Container, shipped: Shipped) -> RequestMiddleware:
         ),
         requestable=only(parts, attrgetter("requestable")),
     )
+
+
+def _stop(container: Container) -> None:
+    """Announce that the worker is about to stop."""
+    container.node.readiness.withdraw(sentence("service_stopping"))
+    for part in container.parts.values():
+        part.stops()
 
 
 def _nothing() -> None:

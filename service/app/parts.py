@@ -48,6 +48,9 @@ class Part:
     def serves(self) -> None:
         """Handle the start of serving: the worker accepts requests."""
 
+    def stops(self) -> None:
+        """Handle the start of a stop: the worker answers the requests in flight, and accepts few others."""
+
     async def finish(self) -> None:
         """Release threads and connections."""
 

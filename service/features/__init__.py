@@ -27,6 +27,7 @@ NAMES = (
     "export",
     "notices",
     "chat",
+    "event_stream",
     "directories",
     "second_factors",
     "assignments",

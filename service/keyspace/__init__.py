@@ -20,6 +20,7 @@ key                                     content
 ``auth:followers``                      a hash: followers of the policy, with their leases (JSON)
 ``auth:spent:{rid}``                    a refresh id that was used (JSON) or whose session ended (``ended``)
 ``auth:undelivered:{login_id}:{device}:{issued}``  tokens not known to be delivered: when the lease ends
+``auth:streams:{login_id}:{device}``    leases of the open event streams of a session, by their end
 ``auth:challenge:{digest}``             a hash: the challenge, its user, and the number of answers
 ``auth:ahead``                          the latest instant that was found ahead of all clocks, for an hour
 ``auth:devices:{login_id}``             index of one user's device sessions

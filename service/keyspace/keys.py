@@ -61,6 +61,11 @@ def id_token(login_id: str, device: str) -> str:
     return f"auth:idtoken:{login_id}:{device}"
 
 
+def streams(login_id: str, device: str) -> str:
+    """Name the leases of the event streams of a session."""
+    return f"auth:streams:{login_id}:{device}"
+
+
 def rights(login_id: str) -> str:
     """Name the epoch of a user's rights; each change of them removes it."""
     return f"auth:rights:{login_id}"
@@ -148,7 +153,9 @@ class Names:
         return ""
 
 
-_OF_USER: Final = frozenset({"deny", "ban", "rights", "devices", "device", "idtoken", "undelivered"})
+_OF_USER: Final = frozenset(
+    {"deny", "ban", "rights", "devices", "device", "idtoken", "undelivered", "streams"}
+)
 _OF_PART: Final = re.compile(r"auth:(?:online|rights|ahead|probe|log:[a-z]+)|policy:[a-z]+|rate")
 
 

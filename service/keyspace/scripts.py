@@ -24,7 +24,7 @@ OfSessions = Literal[
     "look", "open", "rotate", "release", "close", "ban", "ban_of", "unban", "mark", "sessions"
 ]
 """Scripts that ask for the keys which they turn out to need: see ``scripts/common.lua``."""
-Timed = Literal["count_sessions", "online", "index", "ahead", "moment"]
+Timed = Literal["count_sessions", "online", "index", "ahead", "moment", "stream_join"]
 Plain = Literal[
     "attempt",
     "challenge_set",

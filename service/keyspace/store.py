@@ -26,6 +26,7 @@ from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
 from service.keyspace.servers import open_servers
+from service.keyspace.streams import Streams
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
 
@@ -111,6 +112,7 @@ class SessionStore(Closable):
         None if they have found none in the last hour.
         """
         self.deliveries = Deliveries(self._client, self._scripts)
+        self.streams = Streams(self._client, self._scripts)
         self.online = Online(self._client, self._scripts)
         self.counters = Counters(servers, self._scripts, settings.timeout)
         self.challenges = Challenges(self._client, self._scripts)

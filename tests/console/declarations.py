@@ -19,6 +19,7 @@ from tests.contract.document import current
 CONSOLE: Final = Path(__file__).parents[2] / "service" / "console"
 PLACE: Final = CONSOLE / "types" / "api.d.ts"
 CLIENT: Final = CONSOLE / "client" / "portcullis.d.ts"
+EVENTS: Final = CLIENT.with_name("events.d.ts")
 
 Schema = dict[str, Any]
 
@@ -174,24 +175,26 @@ def _used(text: str, schemas: dict[str, Schema]) -> set[str]:
     return used
 
 
-def of_client() -> str | None:
-    """Return the types of the client, made by the TypeScript compiler; None where Node is missing."""
+def of_client(path: Path) -> str | None:
+    """Return the text of ``path``, types of the client, by the TypeScript compiler; None without Node."""
     modules = dev.node_packages(dev.CONSOLE_TOOLS)
     if modules is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         options = ["--allowJs", "--declaration", "--emitDeclarationOnly", "--strict", "--outDir", folder]
         target = ["--target", "es2024", "--lib", "es2024,dom,dom.iterable", "--module", "esnext"]
-        script = str(CLIENT.with_name("portcullis.js"))
+        script = str(path.with_name(path.name.replace(".d.ts", ".js")))
         program = [str(modules / ".bin" / "tsc"), *options, *target, "--moduleResolution", "bundler"]
         subprocess.run([*program, script], check=True)
-        return Path(folder, CLIENT.name).read_text("utf-8")
+        return Path(folder, path.name).read_text("utf-8")
 
 
 if __name__ == "__main__":
     PLACE.write_text(declarations(current()), encoding="utf-8")
-    made = of_client()
-    if made is not None and made != CLIENT.read_text(encoding="utf-8"):
+    for path in (CLIENT, EVENTS):  # the second one imports the first
+        made = of_client(path)
+        if made is None or (path.exists() and made == path.read_text(encoding="utf-8")):
+            continue
         if sys.argv[1:] == ["--check"]:
-            sys.exit(f"{CLIENT.name} is not up to date: run .venv/bin/python -m tests.console.declarations")
-        CLIENT.write_text(made, encoding="utf-8")
+            sys.exit(f"{path.name} is not up to date: run .venv/bin/python -m tests.console.declarations")
+        path.write_text(made, encoding="utf-8")

@@ -33,7 +33,8 @@ class Quiet(SimpleHTTPRequestHandler):
 def front_end(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of pages of another origin."""
     folder = tmp_path_factory.mktemp("front-end")
-    shutil.copy(CLIENT.with_name("portcullis.js"), folder)
+    for name in ("portcullis.js", "events.js"):
+        shutil.copy(CLIENT.with_name(name), folder)
     server = ThreadingHTTPServer(("127.0.0.1", FRONT_END_PORT), partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield folder
@@ -195,3 +196,30 @@ def test_no_answer_is_a_problem_too(tab: Callable[[], Page]) -> None:
     page = tab()
     page.context.set_offline(offline=True)
     assert page.evaluate("() => code(session.logIn('nobody', 'x'))") == "unreachable"
+
+
+def test_tabs_share_one_event_stream_and_learn_of_changed_rights_by_it(
+    house: House, tab: Callable[[], Page]
+) -> None:
+    number = house.member("follower")
+    (auditor,) = house.items("role", roleCode="auditor")
+    asked: list[str] = []
+
+    def follow(page: Page) -> None:
+        page.on("request", lambda sent: asked.append(sent.method) if sent.url.endswith("/mine") else None)
+        page.evaluate("() => import('./events.js').then(({ follow }) => { follow(session); })")
+
+    first, second = tab(), tab()
+    log_in(first, "follower")
+    assert second.evaluate("() => session.find()")
+    second.evaluate("() => session.identify()")
+    for page in (first, second):
+        follow(page)
+    house.send("PATCH", f"/api/user/{number}", {"roleIds": [auditor["id"]]})
+    for page in (first, second):
+        page.wait_for_function("() => session.may('system:role:list')")
+    assert asked.count("GET") == 1
+    first.close()  # the other tab goes on after the last event
+    house.send("PATCH", f"/api/user/{number}", {"roleIds": []})
+    second.wait_for_function("() => !session.may('system:role:list')")
+    assert asked.count("GET") == 2

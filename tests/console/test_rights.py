@@ -48,6 +48,17 @@ def test_who_is_refused_can_check_again(visit: Visit, house: House) -> None:
     expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
+def test_the_navigation_of_an_open_page_gets_its_entry_with_a_given_role(visit: Visit, house: House) -> None:
+    user = house.member("watching")
+    page = visit.open("/account/sign-ins", "Your sign-ins", "watching")
+    entry = page.get_by_role("link", name="Roles", exact=True)
+    expect(entry).to_have_count(0)
+    give(house, user, "watching", "auditor")
+    expect(entry).to_be_visible()
+    give(house, user, "watching")
+    expect(entry).to_have_count(0)
+
+
 def test_a_role_given_meanwhile_is_noticed_when_the_reader_comes_back(visit: Visit, house: House) -> None:
     user = house.member("returning")
     page = visit.open("/roles", "You have no access to this page", "returning")

@@ -34,6 +34,7 @@ HELD: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     (CLIENT, ".tar.gz"): ("pyproject.toml", "LICENSE", "README.md", "asgi.py"),
     ("portcullis-admin-browser-", ".tgz"): (
         *("package.json", "LICENSE", "README.md", "portcullis.js", "portcullis.d.ts", "types.d.ts"),
+        *("events.js", "events.d.ts"),
     ),
 }
 """What each archive must hold, by the beginning and the end of its name."""

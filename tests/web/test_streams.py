@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -35,7 +36,7 @@ class Made:
 class Download:
     """Sends ``chunks`` pieces and then raises ``fault``, if there is one."""
 
-    def __init__(self, chunks: int, fault: Exception | None = None, **more: int) -> None:
+    def __init__(self, chunks: int, fault: Exception | None = None, **more: Any) -> None:
         self._chunks, self._fault, self._more = chunks, fault, more
         self.made = Made()
 

@@ -63,6 +63,7 @@ export class Session {
     /** @type {Hooks} */ hooks: Hooks;
     /** Who the caller is, once `identify` has asked. @type {Me | null} */ me: Me | null;
     /** What the caller may send, such as `GET /api/user/{id}`. @type {Set<string>} */ operations: Set<string>;
+    /** The name under which the tabs of this browser share the session. @type {string} */ name: string;
     /** Return true if this browser has a session; asks the other tabs for theirs. */
     find(): Promise<boolean>;
     /**

@@ -264,7 +264,7 @@ export class Session {
   #device;
   #header;
   #channel;
-  #name;
+  /** The name under which the tabs of this browser share the session. @type {string} */ name;
 
   /** @param {SessionOptions} [options] */
   constructor({ base = "", device = "web", header = ["Authorization", "Bearer "], hooks = {} } = {}) {
@@ -273,9 +273,9 @@ export class Session {
     this.#own = base === "" || new URL(base, location?.href).origin === location?.origin;
     this.#device = device;
     this.#header = header;
-    this.#name = `portcullis${base}`;
+    this.name = `portcullis${base}`;
     Object.assign(this.hooks, hooks);
-    this.#channel = new BroadcastChannel(this.#name);
+    this.#channel = new BroadcastChannel(this.name);
     this.#channel.onmessage = (/** @type {MessageEvent} */ { data }) => {
       if (data.kind === "ask" && this.#proof) this.#share();
       if (data.kind === "proof" && (!this.#proof || data.proof.since > this.#proof.since)) {
@@ -684,6 +684,6 @@ export class Session {
    * @param {() => Promise<any>} work
    */
   async #exclusive(work) {
-    return globalThis.navigator?.locks ? navigator.locks.request(`${this.#name}-refresh`, work) : work();
+    return globalThis.navigator?.locks ? navigator.locks.request(`${this.name}-refresh`, work) : work();
   }
 }

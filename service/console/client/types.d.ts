@@ -138,6 +138,17 @@ export interface Answer {
   headers: Headers;
 }
 
+/** An event about the caller's own account: `connected`, `permissions` or `end`. */
+export interface OwnEvent {
+  event: string;
+  /** Empty without one. */
+  id: string;
+  /** Of `connected` and `permissions`: `roles` and `permissions`; of `end`: the `reason`. */
+  data: any;
+  /** Milliseconds before the next connection, 0 if it does not say. */
+  retry: number;
+}
+
 /** What proves who asks. In cookie mode both tokens are empty. */
 export interface Proof {
   access: string;

@@ -35,6 +35,8 @@ let [held, drawn] = ["", ""];
 const zoned = h("span");
 /** True until the first refresh, as the start of the page has identified the caller. */
 let identified = false;
+/** Ends the events of the account that is shown. */
+let following = new AbortController();
 /** The title of the view that is shown, and how much waits for the caller, by what stands beside its entry. */
 let titled = PRODUCT;
 /** @type {Map<HTMLElement, number>} */ const waits = new Map();
@@ -119,6 +121,7 @@ export async function open(views) {
     );
   };
   await refresh();
+  follow();
   await start(
     outlet,
     (title, path) => {
@@ -128,6 +131,20 @@ export async function open(views) {
     },
     refresh,
   );
+}
+
+/** Refresh what is shown when the service reports that rights have changed, or that the session has ended. */
+async function follow() {
+  following.abort();
+  following = new AbortController();
+  const { signal } = following;
+  if (!session.mayCall("GET /api/events/mine")) return;
+  try {
+    const client = await import("../client/events.js");
+    await client.follow(/** @type {any} */ (session), { changed: refresh, signal });
+  } catch {
+    // Without events, the window asks when the caller comes back to it.
+  }
 }
 
 /** Show how much waits for the caller. @param {HTMLElement} beside @param {number} count */
@@ -154,6 +171,7 @@ async function countWaiting({ pattern, operation, entry }) {
 
 /** Take the frame away: the session has ended. */
 export function close() {
+  following.abort();
   stop();
   leaveFocus();
   session.hooks.changed = () => {};

@@ -16,7 +16,7 @@ from service.keyspace.servers import Servers, open_servers
 from service.settings import Redis as RedisSettings
 
 # Recreated by the service, or expired within an hour.
-_SKIPPED: Final = re.compile(r"auth:(?:ahead|probe|rights|revocations|online:page)")
+_SKIPPED: Final = re.compile(r"auth:(?:ahead|probe|rights|revocations|online:page|streams:.*)")
 _KIND: Final = re.compile(r"auth:log:[a-z]+|auth:online|auth:[a-z]+|policy:[a-z]+|rate")
 
 

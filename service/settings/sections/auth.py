@@ -70,6 +70,9 @@ class Auth:
     max_devices: int = setting(
         5, check=between(1, 1000), help="Device sessions of one user; one more login ends the earliest."
     )
+    event_streams: int = setting(
+        3, check=between(1, 100), help="Event streams of one device session; one more is refused with 429."
+    )
     per_request_deny_check: bool = setting(
         default=True,
         help="Ask the session store on each request for the user's deny marker and device session, in one "

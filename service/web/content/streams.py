@@ -36,7 +36,8 @@ class Stream(Struct, frozen=True):
     The first chunk is made before anything is sent: exceptions until then become normal refusals. Later ones
     cut the connection, so that half a file never looks complete. The generator is closed when the client
     disconnects, and must then release its resources. ``length`` is the size of all chunks in bytes, None if
-    unknown.
+    unknown. A stream with ``stop`` waits for events: it checks its caller itself, and ``stop`` is called as
+    soon as the client has disconnected, to end the wait.
     """
 
     chunks: AsyncGenerator[bytes, None]
@@ -44,6 +45,7 @@ class Stream(Struct, frozen=True):
     headers: Mapping[str, str] = {}
     length: int | None = None
     status: int = 200
+    stop: Callable[[], None] | None = None
 
 
 async def nothing() -> AsyncGenerator[bytes, None]:
@@ -61,7 +63,8 @@ class Sending:
     """The iterator over the chunks of a stream, with the ``close`` that Falcon calls at the end.
 
     ``gone`` returns when the client has disconnected; otherwise the server would go on making chunks.
-    ``still``, asked about once a second, raises when the caller may have no further chunks.
+    ``still``, asked about once a second, raises when the caller may have no further chunks. ``stop`` is
+    called when the client has disconnected.
     """
 
     def __init__(
@@ -69,10 +72,12 @@ class Sending:
         chunks: AsyncGenerator[bytes, None],
         gone: Callable[[], Awaitable[None]],
         still: Callable[[], Awaitable[None]] | None = None,
+        stop: Callable[[], None] | None = None,
     ) -> None:
         self._chunks = chunks
         self._gone = gone
         self._still = still
+        self._stop = stop
         self._asked = time.monotonic()
         self._first: bytes | None = None
         self._watching: asyncio.Future[None] | None = None
@@ -87,7 +92,9 @@ class Sending:
     async def __anext__(self) -> bytes:
         if self._first is not None:
             first, self._first = self._first, None
-            self._watching = asyncio.ensure_future(self._gone())
+            watching = self._watching = asyncio.ensure_future(self._gone())
+            if (stop := self._stop) is not None:
+                watching.add_done_callback(lambda _: stop())
             return first
         if self._watching is not None and self._watching.done():
             raise ClientGone

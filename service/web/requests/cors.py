@@ -30,6 +30,7 @@ SENT: Final = (
     "If-Match",
     "If-None-Match",
     "If-Range",
+    "Last-Event-ID",
     "Range",
     "X-Policy-Min-Revision",
     "X-Request-Id",

@@ -422,7 +422,8 @@ async def _streamed(
 ) -> Answer:
     for name, value in result.headers.items():
         context.respond_header(name, value)
-    sending = Sending(result.chunks, context.request.wait_for_disconnect, still)
+    still = still if result.stop is None else None
+    sending = Sending(result.chunks, context.request.wait_for_disconnect, still, result.stop)
     await sending.begin()
     media_type = result.media_type.encode("ascii")
     return Answer(result.status, media_type=media_type, stream=sending, length=result.length)

@@ -1,0 +1,1 @@
+"""Events about the caller's own account, as a stream for front ends."""
