@@ -11,6 +11,8 @@ from service.web.requests.application import Message
 from service.web.requests.middleware import RequestMiddleware
 
 JSON = ("Content-Type", "application/json")
+EVENTS = (b"content-type", b"text/event-stream")
+"""A stream without an end: the client disconnects after its first events."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ async def ask(
         if during is not None and message.get("body"):
             act, during = during, None
             await act()
-        if message["type"] == "http.response.body" and not message.get("more_body"):
+        whole = message["type"] == "http.response.body" and not message.get("more_body")
+        if whole or (message.get("body") and EVENTS in outgoing[0]["headers"]):
             answered.set()
 
     await app(
