@@ -11,6 +11,8 @@ import {
   ResponseError,
   RoleApi,
   UserApi,
+  type ValidationFailedProblem,
+  ValidationFailedProblemFromJSON,
 } from "./client";
 
 const PASSWORD = "three wary herons";
@@ -66,6 +68,15 @@ export async function scenario(url: string, userName: string, password: string):
   const late = await refusalOf(roles.patchRole({ id, rolePatch: { roleName: "Late" }, ifMatch }));
   const outdated: PreconditionFailedProblem = PreconditionFailedProblemFromJSON(await late.json());
   check(late.status === 412 && outdated.code === "precondition_failed", "an old tag is refused");
+
+  const weak = await refusalOf(
+    users.createUser({ userBody: { userName: "weak", nickName: "Weak", password: "x" } }),
+  );
+  const invalid: ValidationFailedProblem = ValidationFailedProblemFromJSON(await weak.json());
+  const [fault] = invalid.errors;
+  const faultCode: string | undefined = fault?.code;
+  const faultParams = Object.keys(fault?.params ?? {}).sort().join();
+  check(faultCode === "too_short" && faultParams === "least,most", "a fault has its code and parameters");
 
   await users.createUser({ userBody: { userName: "fetched", nickName: "Fetched", password: PASSWORD } });
   const person = new UserApi(configurationOf(url, await tokenOf(url, "fetched", PASSWORD)));
