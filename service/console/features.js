@@ -8,6 +8,7 @@ export { VIEWS as access_requests } from "./features/access_requests/feature.js"
 export { VIEWS as assignments } from "./features/assignments/feature.js";
 export { VIEWS as chat } from "./features/chat/feature.js";
 export { VIEWS as directories } from "./features/directories/feature.js";
+export { VIEWS as events } from "./features/events/feature.js";
 export { VIEWS as explain } from "./features/explain/feature.js";
 export { VIEWS as follower } from "./features/follower/feature.js";
 export { VIEWS as operations } from "./features/operations/feature.js";

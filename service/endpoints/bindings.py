@@ -102,7 +102,7 @@ class ResourceButtons(RecordEndpoint[Changes], at="/api/resource/{id}/buttons"):
         "setResourceButtons",
         "system:resource:bind",
         "system:service:resources",
-        example={"menuIds": [22]},
+        example={"menuIds": [23]},
     )
     async def on_put(self, context: RequestContext, body: ButtonsEdit, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
@@ -127,7 +127,7 @@ class ResourceButtons(RecordEndpoint[Changes], at="/api/resource/{id}/buttons"):
 
 class ButtonResources(RecordEndpoint[Changes], at="/api/menu/{id}/resources"):
     @needs("system:menu:list", name="getButtonResources", refuses=[NotFound], tagged=True, shows_more=True)
-    @example_parameters(id=22)
+    @example_parameters(id=23)
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""
         async with self.database.snapshot() as connection:

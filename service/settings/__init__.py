@@ -8,6 +8,8 @@ not know which part of the service uses a setting.
 from service.settings.all_sections import Settings, markdown
 from service.settings.chats import ChatDestination, ChatKind
 from service.settings.destinations import Destination, ExportLog
+from service.settings.event_destinations import EventDestination, EventInclude
+from service.settings.event_kinds import EventKind
 from service.settings.loading import (
     CONFIG,
     FIRST_PASSWORD,

@@ -1,74 +1,30 @@
 """Destinations of notices in a chat: their members, read strictly from a table of the file or from JSON."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
-from urllib.parse import urlsplit
+from typing import Final, Literal, TypeAlias, get_args
 
-from service.settings.destinations import signing_keys
-from service.settings.members import absolute_path, choice, from_json, member, read_table
+from service.settings.members import choice, from_json, member, read_table
+from service.settings.webhook_members import (
+    absolute,
+    seconds,
+    signing_secret,
+    webhook_url,
+    whether_internal,
+)
 
 ChatFormat: TypeAlias = Literal["slack", "teams", "standard"]
 ChatKind: TypeAlias = Literal["access_request_made", "access_request_ended", "emergency_given"]
 """Kinds of notices that a chat can get: those about a request for a role, whose texts hold no secret."""
 
 KINDS: Final[tuple[ChatKind, ...]] = get_args(ChatKind)
-_VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
-_SECONDS: Final = (1, 60)
-
-
-def chat_url_fault(text: str) -> str | None:
-    """Return half a sentence about the fault of a URL, None for a good one; never the URL itself."""
-    try:
-        parts = urlsplit(text)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host or parts.scheme not in ("https", "http") or not _VISIBLE.fullmatch(text):
-        return "must have a url such as https://hooks.example.com/path"
-    if parts.fragment or "@" in parts.netloc:
-        return "must have a url without fragment, user or password"
-    return None
-
-
-def _url(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("must have texts")  # noqa: TRY004 - a fault of the operator, as all here
-    if complaint := chat_url_fault(value):
-        raise ValueError(complaint)
-    return value
 
 
 def _kinds(value: object) -> tuple[ChatKind, ...]:
     if not isinstance(value, list) or not value or len({*map(str, value)}) != len(value):
         raise ValueError("must have kinds as a list, each once")
     return tuple(map(choice(*KINDS), value))
-
-
-def _path(value: object) -> Path:
-    if not isinstance(value, str):
-        raise ValueError("must have texts")  # noqa: TRY004 - a fault of the operator, as all here
-    return absolute_path(value)
-
-
-def _secret(value: object) -> str:
-    if not isinstance(value, str) or not signing_keys(value):
-        raise ValueError("must have a secret that is not empty")
-    return value
-
-
-def _whether(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must have internal as true or false")  # noqa: TRY004 - a fault of the operator
-    return value
-
-
-def _timeout(value: Any) -> float:
-    if type(value) not in (int, float) or not _SECONDS[0] <= value <= _SECONDS[1]:
-        raise ValueError(f"must have a timeout of {_SECONDS[0]} to {_SECONDS[1]}")
-    return float(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +36,14 @@ class ChatDestination:
     """
 
     name: str
-    url: str = member(_url, "", secret=True)
-    url_file: Path | None = member(_path, None)
+    url: str = member(webhook_url, "", secret=True)
+    url_file: Path | None = member(absolute, None)
     format: ChatFormat = member(choice(*get_args(ChatFormat)), needed="a format")
     kinds: tuple[ChatKind, ...] = member(_kinds, KINDS)
-    secret: str = member(_secret, "", secret=True)
-    secret_file: Path | None = member(_path, None)
-    internal: bool = member(_whether, False)
-    timeout: float = member(_timeout, 10.0)
+    secret: str = member(signing_secret, "", secret=True)
+    secret_file: Path | None = member(absolute, None)
+    internal: bool = member(whether_internal, False)
+    timeout: float = member(seconds, 10.0)
 
     def complaints(self) -> Iterator[str]:
         """Yield half a sentence for each fault between members."""

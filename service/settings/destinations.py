@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from service.kernel.webhooks import SEED, SigningKey
 from service.settings.members import absolute_path, choice, from_json, member, read_table
 
 ExportLog: TypeAlias = Literal["operations", "logins", "decisions"]
@@ -25,26 +26,36 @@ _VISIBLE: Final = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 _TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
 _BY_PATH: Final = ("file", "syslog+unix")
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what secrets of this kind begin with
+_PRIVATE_PREFIX: Final = "whsk_"
 _SECRET_BYTES: Final = (24, 64)
 _SECONDS: Final = (0.1, 60.0)
 _ENTRIES: Final = (1, 1000)
 
 
-def signing_keys(text: str) -> list[bytes]:
+def signing_keys(text: str) -> list[SigningKey]:
     """Return the keys of the secrets in ``text``, which are separated by spaces or lines.
 
-    Each is ``whsec_`` and 24 to 64 bytes in base64 (Standard Webhooks). Raises ValueError.
+    Each is ``whsec_`` and 24 to 64 bytes in base64, or ``whsk_`` and a private key of Ed25519, of 32 bytes or
+    with its public key (Standard Webhooks). Raises ValueError.
     """
-    keys = []
-    for secret in text.split():
-        try:
-            key = base64.b64decode(secret.removeprefix(_SECRET_PREFIX), validate=True)
-        except binascii.Error:
-            key = b""
-        if not secret.startswith(_SECRET_PREFIX) or not _SECRET_BYTES[0] <= len(key) <= _SECRET_BYTES[1]:
-            raise ValueError(f"must be {_SECRET_PREFIX} and 24 to 64 random bytes in base64")
-        keys.append(key)
-    return keys
+    return [_signing_key(secret) for secret in text.split()]
+
+
+def _signing_key(secret: str) -> SigningKey:
+    asymmetric = secret.startswith(_PRIVATE_PREFIX)
+    prefix = _PRIVATE_PREFIX if asymmetric else _SECRET_PREFIX
+    try:
+        key = base64.b64decode(secret.removeprefix(prefix), validate=True)
+    except binascii.Error:
+        key = b""
+    if asymmetric:
+        made = SigningKey("v1a", key)
+        if len(key) not in (SEED, 2 * SEED) or not made.fits():
+            raise ValueError(f"must be {prefix} and a private key of Ed25519 in base64: 32 bytes, or 64")
+        return made
+    if not secret.startswith(prefix) or not _SECRET_BYTES[0] <= len(key) <= _SECRET_BYTES[1]:
+        raise ValueError(f"must be {prefix} and 24 to 64 random bytes in base64")
+    return SigningKey("v1", key)
 
 
 def _text(value: object) -> str:

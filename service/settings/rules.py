@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 
 from service.kernel.feature import off_by, switch_faults
 from service.settings.all_sections import Settings
-from service.settings.chats import ChatDestination, chat_url_fault
+from service.settings.chats import ChatDestination
 from service.settings.destinations import Destination, is_header_value, signing_keys
+from service.settings.event_destinations import EventDestination
 from service.settings.providers import Provider
 from service.settings.secrecy import check_secret, mounted_text
 from service.settings.sections.tracing import file_faults
 from service.settings.table import Fault
+from service.settings.webhook_members import webhook_url_fault
 
 _LABELS: Final = re.compile(r"[A-Za-z0-9._-]+")
 REFRESH_HAND_OUT: Final = 1.0
@@ -145,7 +147,12 @@ def _chats(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if settings.chat.destinations and not settings.server.public_url:
         yield Fault("server.public_url", f"is missing: the links of notices lead back to it ({name})")
     for destination in settings.chat.destinations:
-        yield from _secret_faults(name, destination, _CHAT_FILES, "docs/guides/chat.md")
+        yield from _secret_faults(name, destination, _WEBHOOK_FILES, "docs/guides/chat.md")
+
+
+def _events(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    for destination in settings.events.destinations:
+        yield from _secret_faults("events.destinations", destination, _WEBHOOK_FILES, "docs/guides/events.md")
 
 
 def _providers(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
@@ -167,7 +174,7 @@ def _file_faults(
 
 def _secret_faults(
     setting: str,
-    table: ChatDestination | Destination | Provider,
+    table: ChatDestination | Destination | EventDestination | Provider,
     checks: Mapping[str, Callable[[str], bool] | None],
     page: str,
 ) -> Iterator[Fault]:
@@ -188,8 +195,8 @@ def _is_signing_key(text: str) -> bool:
         return False
 
 
-_CHAT_FILES: Final[Mapping[str, Callable[[str], bool]]] = {
-    "url_file": lambda text: chat_url_fault(text) is None,
+_WEBHOOK_FILES: Final[Mapping[str, Callable[[str], bool]]] = {
+    "url_file": lambda text: webhook_url_fault(text) is None,
     "secret_file": _is_signing_key,
 }
 
@@ -306,5 +313,6 @@ _RULES: dict[tuple[str, ...], Rule] = {
     ("export.destinations",): _destinations,
     ("oidc.providers", "server.public_url"): _providers,
     ("chat.destinations", "server.public_url"): _chats,
+    ("events.destinations",): _events,
     ("tracing.headers", "tracing.headers_file", "tracing.ca_file"): _tracing_files,
 }

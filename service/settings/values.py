@@ -12,6 +12,11 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from service.settings.chats import ChatDestinations, chats_of_table, chats_of_text
 from service.settings.destinations import Destinations, destinations_of_table, destinations_of_text
+from service.settings.event_destinations import (
+    EventDestinations,
+    event_destinations_of_table,
+    event_destinations_of_text,
+)
 from service.settings.providers import Providers, providers_of_tables, providers_of_text
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
@@ -236,6 +241,9 @@ _KINDS: dict[Any, Kind] = {
     Packages: Kind("list of packages", _packages, is_list=True),
     Origins: Kind("list of origins", _origins, is_list=True),
     ChatDestinations: Kind("tables by name", chats_of_text, from_table=chats_of_table),
+    EventDestinations: Kind(
+        "tables by name", event_destinations_of_text, from_table=event_destinations_of_table
+    ),
     Destinations: Kind("tables by name", destinations_of_text, from_table=destinations_of_table),
     Providers: Kind("list of tables", providers_of_text, from_table=providers_of_tables),
 }

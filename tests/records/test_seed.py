@@ -26,6 +26,7 @@ ACTIONS = {
     "mail": "list",
     "chat": "list test",
     "agent": "list update switch end",
+    "webhook": "list test replay",
     "doctor": "read",
     "activity": "list",
     "access-request": "list",

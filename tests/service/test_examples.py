@@ -100,6 +100,7 @@ OTHERWISE = {
     *("PUT /api/agent/{id}", "PUT /api/agent/{id}/enabled"),  # of a service account
     "POST /api/user/profile/delegations",  # to an agent
     "POST /api/user/profile/approvals/{approval_id}",  # of a call of an agent
+    "POST /api/webhook/{name}/replay",  # of a destination of the settings
     *PROOFS,
     *LINKS,
     *OF_DIRECTORIES,

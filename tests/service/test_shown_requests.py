@@ -50,6 +50,7 @@ LACKING = {
     "createOwnDelegation": 422,  # there is no agent
     **dict.fromkeys(("setAgentEnabled", "deleteAgent", "endDelegation", "endOwnDelegation"), 404),
     "decideOwnApproval": 404,
+    **dict.fromkeys(("listWebhookDeadLetters", "runWebhookTest", "runWebhookReplay"), 404),
     "downloadFile": 404,
     "downloadPublicFile": 404,
     **dict.fromkeys(("createOwnApp", "createOwnPasskey", "createOwnRecoveryCodes"), 409),  # no factor_key

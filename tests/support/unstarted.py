@@ -1,5 +1,6 @@
 """Parts of a worker for tests of what is asked of them before, or without, its start."""
 
+import base64
 import json
 import secrets
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from service.settings import load
 def unstarted() -> Iterator[Container]:
     """Yield a container whose stores are nowhere, with all that counts only where it is set."""
     destination = {"url": "file:///dev/null", "logs": ["operations", "logins", "decisions"]}
+    webhook = {"url": "https://127.0.0.1:9/", "secret": f"whsec_{base64.b64encode(bytes(32)).decode()}"}
     variables = {
         "PORTCULLIS_CONFIG": "",
         "DATABASE_URL": "postgresql:///",
@@ -24,6 +26,7 @@ def unstarted() -> Iterator[Container]:
         "JWT_SECRET": secrets.token_hex(32),
         "PORTCULLIS_POLICY__DECISION_LOG": "stdout",
         "PORTCULLIS_EXPORT__DESTINATIONS": json.dumps({"archive": destination}),
+        "PORTCULLIS_EVENTS__DESTINATIONS": json.dumps({"warehouse": webhook}),
         "PORTCULLIS_TRACING__ENDPOINT": "http://127.0.0.1:9",
     }
     container = Container(load(variables), read_shipped())

@@ -522,6 +522,8 @@ WITHOUT_TARGET: Final = {
     "DELETE /api/file/{id}": "the codes alone decide about files",
     "POST /api/file/{id}/public-link": "the codes alone decide about files",
     "DELETE /api/file/{id}/public-link": "the codes alone decide about files",
+    "POST /api/webhook/{name}/test": "it sends a test event, and changes nothing",
+    "POST /api/webhook/{name}/replay": "the codes alone decide about webhooks",
     "POST /api/chat/{name}/test": "it sends a test message, and changes nothing",
     "PUT /api/agent/{id}": "it gives no right: tests/features/agents/test_agents.py",
     "DELETE /api/agent/{id}": "the same",

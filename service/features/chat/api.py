@@ -7,10 +7,10 @@ from msgspec import Meta
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import NotFound
 from service.features.chat import store
-from service.features.chat.posting import PostFault
 from service.features.chat.sending import send_test
 from service.features.chat.sentences import sentence
 from service.features.chat.store import Standing
+from service.jobs.posting import PostFault
 from service.records.database.transactions import Database
 from service.settings import Settings
 from service.settings.chats import ChatFormat, ChatKind

@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service.cli.output import say
-from service.features.chat.posting import PostFault
 from service.features.chat.sending import send_test
+from service.jobs.posting import PostFault
 from service.operator.errors import LaunchError
 from service.settings import load
 

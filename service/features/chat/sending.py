@@ -11,8 +11,8 @@ import structlog
 
 from service.features.chat import store
 from service.features.chat.bodies import body_of, message_of
-from service.features.chat.posting import PostFault, post
 from service.features.chat.store import ChatMessage
+from service.jobs.posting import PostFault, post
 from service.jobs.runner import Job
 from service.kernel.clock import now
 from service.kernel.languages import spelling_of

@@ -4,11 +4,11 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from service.features.events import store
+from service.features.events import store, store_destinations
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
 from service.records.database.transactions import Connection, Database
-from service.settings import Settings
+from service.settings import Events, Settings
 
 LOOK_EVERY: Final = 5.0
 """Seconds between two looks for recorded events."""
@@ -26,12 +26,17 @@ async def put_in_order(database: Database) -> str:
             return f"{ordered} events in order, {begun} assignments begun"
 
 
-async def forget(database: Database, days: int) -> str:
-    """Delete events after ``days``. Raises Unavailable."""
+async def forget(database: Database, settings: Events) -> str:
+    """Delete events and dead letters after their days. Raises Unavailable."""
+    kept = timedelta(days=settings.days)
+    names = [destination.name for destination in settings.destinations]
 
     async def forget_some(connection: Connection, most: int) -> int:
-        return await store.forget_old(connection, timedelta(days=days), most)
+        return await store.forget_old(connection, kept, most)
 
+    async with database.transaction() as connection:
+        await store_destinations.note_missed(connection, kept)
+        await store_destinations.forget(connection, names, kept)
     return f"{await forget_in_portions(database, forget_some)} events deleted"
 
 
@@ -48,8 +53,8 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
         ),
         Job(
             "old-events",
-            "Delete events about rights after `events.days`",
-            partial(forget, days=settings.events.days),
+            "Delete events about rights and their dead letters after `events.days`",
+            partial(forget, settings=settings.events),
             3_600.0,
         ),
     )

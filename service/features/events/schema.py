@@ -1,9 +1,9 @@
-"""Tables of events about rights: those just recorded, those in order, and assignments that begin later."""
+"""Tables of events about rights: events, assignments that begin later, and the state of destinations."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from service.records.schema.base import identity, metadata, moment
+from service.records.schema.base import filled, identity, metadata, moment
 
 # Events are recorded while the row is there; at most one row.
 rights_event_recording = sa.Table(
@@ -58,4 +58,37 @@ rights_event_due = sa.Table(
     metadata,
     sa.Column("assignment_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("due_time", sa.DateTime(timezone=True), nullable=False, index=True),
+)
+
+rights_event_destination = sa.Table(
+    "rights_event_destination",
+    metadata,
+    filled("name", primary_key=True),
+    # The worker that holds the lease, until lease_time; then another worker may take it.
+    sa.Column("worker", sa.Text),
+    sa.Column("lease_time", sa.DateTime(timezone=True)),
+    # The position of the last event that was sent, or need not be.
+    sa.Column("position", sa.BigInteger, nullable=False),
+    # Failed attempts for the next event: the first one, the reason of the last, and the time of the next.
+    sa.Column("failures", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("failing_time", sa.DateTime(timezone=True)),
+    sa.Column("reason", sa.Text),
+    sa.Column("retry_time", sa.DateTime(timezone=True)),
+    sa.Column("success_time", sa.DateTime(timezone=True)),
+    # Accepted events, and events that were deleted before they were sent.
+    sa.Column("sent", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+    sa.Column("missed", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+)
+
+# Events that a destination has not accepted, and that it gets again only on request.
+rights_event_dead_letter = sa.Table(
+    "rights_event_dead_letter",
+    metadata,
+    sa.Column("destination", sa.Text, primary_key=True),
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("event_id", sa.Uuid, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("event_time", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    moment("dead_time"),
 )

@@ -15,6 +15,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service.features.events.schema import (
     rights_event,
+    rights_event_dead_letter,
+    rights_event_destination,
     rights_event_due,
     rights_event_new,
     rights_event_recording,
@@ -65,8 +67,14 @@ async def switch(connection: Connection, *, on: bool) -> None:
             due = insert(rights_event_due).from_select(["assignment_id", "due_time"], later)
             await connection.execute(due.on_conflict_do_nothing())
         return
-    for table in (rights_event_recording, rights_event_new, rights_event, rights_event_due):
+    stored = (rights_event_recording, rights_event_new, rights_event, rights_event_due)
+    for table in (*stored, rights_event_destination, rights_event_dead_letter):
         await connection.execute(sa.delete(table))
+
+
+async def is_recording(connection: Connection) -> bool:
+    """Return whether events are recorded."""
+    return bool(await connection.scalar(sa.select(sa.exists().select_from(rights_event_recording))))
 
 
 async def sessions_end(connection: Connection, user_id: int) -> None:
@@ -97,14 +105,16 @@ async def begin_due(connection: Connection, most: int = AT_ONCE) -> int:
     chosen = chosen.limit(most).with_for_update(skip_locked=True)
     gone = sa.delete(rights_event_due).where(due.assignment_id.in_(chosen)).returning(due.assignment_id)
     ids = list((await connection.execute(gone)).scalars())
-    held = user_role.c
+    given = user_role.c
     facts = sa.func.jsonb_build_object(
-        *("assignmentId", held.id, "roleId", role.c.id, "roleCode", role.c.role_code),
-        *("roleName", role.c.role_name, "from", held.valid_from, "until", held.valid_until),
-        *("source", held.source),
+        *("assignmentId", given.id, "roleId", role.c.id, "roleCode", role.c.role_code),
+        *("roleName", role.c.role_name, "from", given.valid_from, "until", given.valid_until),
+        *("source", given.source),
     )
-    begun = sa.select(sa.literal("role.begun"), held.user_id, facts).join(role, role.c.id == held.role_id)
-    begun = begun.where(held.id.in_(ids), held.valid_from <= sa.func.now()).order_by(held.valid_from, held.id)
+    begun = sa.select(sa.literal("role.begun"), given.user_id, facts).join(role, role.c.id == given.role_id)
+    begun = begun.where(given.id.in_(ids), given.valid_from <= sa.func.now()).order_by(
+        given.valid_from, given.id
+    )
     added = sa.insert(rights_event_new).from_select(["kind", "user_id", "data"], begun)
     return (await connection.execute(added)).rowcount
 

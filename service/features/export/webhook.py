@@ -14,7 +14,7 @@ import httpx
 
 from service import __version__
 from service.features.export.entry import Encoding, Entry, Failed, Refused, encoded_all
-from service.kernel.webhooks import signed_headers
+from service.kernel.webhooks import SigningKey, signed_headers
 from service.settings import Destination
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text
@@ -111,7 +111,7 @@ def _secret(text: str, file: Path | None) -> str:
     return secret
 
 
-def _signing_keys(text: str) -> list[bytes]:
+def _signing_keys(text: str) -> list[SigningKey]:
     try:
         return signing_keys(text)
     except ValueError as error:

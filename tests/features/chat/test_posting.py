@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from service.features.chat import posting
-from service.features.chat.posting import PostFault, is_allowed, post
+from service.jobs import posting
+from service.jobs.posting import PostFault, is_allowed, post
 from service.settings import ChatDestination
 from tests.features.chat.receiver import receiving
 from tests.support.cases import with_each

@@ -56,6 +56,7 @@ def connections_of(settings: Settings) -> int:
         + SINGLE_READS
         + LOG_CONNECTIONS
         + settings.export.connections
+        + settings.events.connections
         + _LISTENING
     )
 

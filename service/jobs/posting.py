@@ -1,4 +1,4 @@
-"""Posts a body to a destination. The URL is a secret: no message, log line or row has it.
+"""Posts bodies to a receiver of webhooks. The URL is a secret: no message, log line or row has it.
 
 An address is resolved once, checked, and connected to, so that a name can't lead elsewhere after the check.
 Redirects are not followed, and proxies of the environment are not used.
@@ -7,21 +7,25 @@ Redirects are not followed, and proxies of the environment are not used.
 import asyncio
 import socket
 import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from service import __version__
 from service.kernel.webhooks import signed_headers
-from service.settings import ChatDestination
-from service.settings.chats import chat_url_fault
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text
+from service.settings.webhook_members import webhook_url_fault
 
 if TYPE_CHECKING:  # it takes memory, and few installations have a chat
     import httpx
 
+MOST_ANSWERED: Final = 65_536
+"""Bytes that are read of an answer, so that its connection can be reused."""
+_READ_FOR: Final = 1.0  # seconds
 _OK: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
 _LATER: Final = (408, 425, 429)
@@ -34,18 +38,75 @@ _NAT64: Final = ip_network("64:ff9b::/96")
 Address = IPv4Address | IPv6Address
 
 
-class PostFault(Exception):  # noqa: N818 - not an error of this program
-    """A message was not accepted; ``final``: another attempt would not help. ``after``: seconds to wait."""
+class Receiver(Protocol):
+    """A destination of the settings. With a ``secret``, or a file with it, messages are signed by it.
 
-    def __init__(self, fault: str, *, final: bool = False, after: float | None = None) -> None:
+    ``internal`` allows private addresses, and http. ``timeout`` is in seconds, for one attempt.
+    """
+
+    @property
+    def url(self) -> str:
+        """The address; empty if it is in ``url_file``."""
+        ...
+
+    @property
+    def url_file(self) -> Path | None:
+        """A file with the address."""
+        ...
+
+    @property
+    def secret(self) -> str:
+        """The keys; empty if they are in ``secret_file``, or without any."""
+        ...
+
+    @property
+    def secret_file(self) -> Path | None:
+        """A file with the keys."""
+        ...
+
+    @property
+    def internal(self) -> bool:
+        """True if private addresses are allowed."""
+        ...
+
+    @property
+    def timeout(self) -> float:
+        """Seconds of one attempt."""
+        ...
+
+
+class PostFault(Exception):  # noqa: N818 - not an error of this program
+    """A message was not accepted; ``final``: another attempt would not help. ``after``: seconds to wait.
+
+    ``status`` is that of the answer; None without one.
+    """
+
+    def __init__(
+        self, fault: str, *, final: bool = False, after: float | None = None, status: int | None = None
+    ) -> None:
         super().__init__(fault)
         self.fault = fault
         self.final = final
         self.after = after
+        self.status = status
 
 
-async def post(destination: ChatDestination, message_id: str, body: bytes) -> None:
-    """Post ``body``; raises ``PostFault``."""
+Post: TypeAlias = Callable[[str, bytes], Awaitable[None]]
+"""Posts a body with the id of its message, the same for each attempt; raises ``PostFault``."""
+
+
+async def post(destination: Receiver, message_id: str, body: bytes) -> None:
+    """Post one ``body``; raises ``PostFault``."""
+    async with posting(destination) as send:
+        await send(message_id, body)
+
+
+@asynccontextmanager
+async def posting(destination: Receiver) -> AsyncIterator[Post]:
+    """Yield a function that posts, over one connection to the address that the host has now.
+
+    Raises ``PostFault``.
+    """
     import httpx  # noqa: PLC0415 - see above
 
     text = _secret(destination.url, destination.url_file)
@@ -53,18 +114,70 @@ async def post(destination: ChatDestination, message_id: str, body: bytes) -> No
         url = httpx.URL(text)
     except httpx.InvalidURL:
         raise PostFault("its url is not valid") from None
-    if chat_url_fault(text) or (url.scheme == "http" and not destination.internal):
+    if webhook_url_fault(text) or (url.scheme == "http" and not destination.internal):
         raise PostFault("its url is not valid")
-    headers = {"Content-Type": "application/json", "User-Agent": f"Portcullis/{__version__}"}
-    if destination.format == "standard":
-        headers |= _signed(destination, message_id, body)
+    async with _bounded(destination):
+        address = await _resolved(url, internal=destination.internal)
+    verify = (
+        ssl.create_default_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    )
+    usual = {
+        "Content-Type": "application/json",
+        "User-Agent": f"Portcullis/{__version__}",
+        "Host": url.netloc.decode(),
+    }
+    async with httpx.AsyncClient(
+        headers=usual,
+        verify=verify,
+        timeout=destination.timeout,
+        follow_redirects=False,
+        trust_env=False,
+        limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=5.0),
+    ) as client:
+
+        async def send(message_id: str, body: bytes) -> None:
+            headers = _signed(destination, message_id, body)
+            async with (
+                _bounded(destination),
+                client.stream(
+                    "POST",
+                    url.copy_with(host=str(address)),
+                    content=body,
+                    headers=headers,
+                    extensions={"sni_hostname": url.host},
+                ) as answer,
+            ):
+                _judge(answer.status_code, answer.headers.get("Retry-After", ""))
+                await _finish(answer)
+
+        yield send
+
+
+@asynccontextmanager
+async def _bounded(destination: Receiver) -> AsyncIterator[None]:
+    """Let the block exchange with the receiver; raises ``PostFault`` for errors and a timeout."""
+    import httpx  # noqa: PLC0415 - see above
+
     try:
         async with asyncio.timeout(destination.timeout):
-            await _send(destination, url, headers, body)
+            yield
     except TimeoutError:
         raise PostFault(f"no answer within {destination.timeout:g} s") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:  # the last: labels too long
         raise PostFault(_words(error)) from None
+
+
+async def _finish(answer: "httpx.Response") -> None:
+    """Read the rest of an accepted answer; a slow or long one ends the connection instead."""
+    import httpx  # noqa: PLC0415 - see above
+
+    length = 0
+    with suppress(TimeoutError, httpx.HTTPError):
+        async with asyncio.timeout(_READ_FOR):
+            async for part in answer.aiter_raw():
+                length += len(part)
+                if length > MOST_ANSWERED:
+                    return
 
 
 def is_allowed(address: Address, *, internal: bool) -> bool:
@@ -90,28 +203,6 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour
 
 
-async def _send(destination: ChatDestination, url: "httpx.URL", headers: dict[str, str], body: bytes) -> None:
-    import httpx  # noqa: PLC0415 - see above
-
-    address = await _resolved(url, internal=destination.internal)
-    verify = (
-        ssl.create_default_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    )
-    async with (
-        httpx.AsyncClient(
-            verify=verify, timeout=destination.timeout, follow_redirects=False, trust_env=False
-        ) as client,
-        client.stream(
-            "POST",
-            url.copy_with(host=str(address)),
-            content=body,
-            headers=headers | {"Host": url.netloc.decode()},
-            extensions={"sni_hostname": url.host},
-        ) as answer,
-    ):
-        _judge(answer.status_code, answer.headers.get("Retry-After", ""))
-
-
 async def _resolved(url: "httpx.URL", *, internal: bool) -> Address:
     """Return an address of the host; raises ``PostFault`` if any of its addresses is not allowed."""
     port = url.port or (443 if url.scheme == "https" else 80)
@@ -126,13 +217,16 @@ def _judge(status: int, retry_after: str) -> None:
     if status in _OK:
         return
     if status in _REDIRECTS:
-        raise PostFault(f"the receiver responds with {status}, a redirect, which is not followed", final=True)
+        words = f"the receiver responds with {status}, a redirect, which is not followed"
+        raise PostFault(words, final=True, status=status)
     after = float(retry_after[:6]) if retry_after.isascii() and retry_after.isdigit() else None
     final = status in _REFUSED and status not in _LATER
-    raise PostFault(f"the receiver responds with {status}", final=final, after=after)
+    raise PostFault(f"the receiver responds with {status}", final=final, after=after, status=status)
 
 
-def _signed(destination: ChatDestination, message_id: str, body: bytes) -> dict[str, str]:
+def _signed(destination: Receiver, message_id: str, body: bytes) -> dict[str, str]:
+    if not (destination.secret or destination.secret_file):
+        return {}
     try:
         keys = signing_keys(_secret(destination.secret, destination.secret_file))
     except ValueError as error:
