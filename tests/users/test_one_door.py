@@ -180,6 +180,7 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
     assert {module for module in asking if not module.startswith("authz/")} == {
         "administration/delegation",
         "features/access_requests/api_requests",  # whether somebody sees the requests of all
+        "features/access_requests/requests",  # which decisions are offered
         "features/decisions/api_evaluation",  # whether a service account may ask as a proxy
         "features/decisions/api_forward",
         "features/follower/hub",  # whether a service account may follow
