@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from service.endpoints.record_endpoints import Endpoint
-from service.errors import Conflict, NotFound
+from service.errors import NotFound
 from service.features.events import store_destinations
 from service.features.events.delivery import message_id_of
 from service.features.events.sending import send_test
@@ -171,7 +171,7 @@ class WebhookTest(Endpoint[Destinations], at="/api/webhook/{name}/test"):
 
 
 class WebhookReplays(Endpoint[Destinations], at="/api/webhook/{name}/replay"):
-    @needs("system:webhook:replay", name="runWebhookReplay", refuses=[NotFound, Conflict])
+    @needs("system:webhook:replay", name="runWebhookReplay", refuses=[NotFound])
     @writes(
         "send events again",
         "UPDATE",
@@ -187,7 +187,7 @@ class WebhookReplays(Endpoint[Destinations], at="/api/webhook/{name}/replay"):
         async with self.part.database.transaction() as connection:
             number = await store_destinations.replay(connection, destination.name, body.since)
         if number is None:
-            raise Conflict(sentence("webhook_not_started"))
+            raise NotFound(sentence("webhook_not_started"))
         return WebhookReplay(number)
 
 
