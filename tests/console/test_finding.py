@@ -70,6 +70,7 @@ def test_the_palette_asks_for_nothing_that_the_caller_may_not_see(visit: Visit, 
             "Your account",
             "Notices",
             "Your sessions",
+            "API keys",
             "Your sign-ins",
         ]
     )
