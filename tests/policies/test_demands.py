@@ -44,6 +44,7 @@ OWN_DATA = [
     "DELETE /api/user/profile/origins/{source}",
     "POST /api/user/profile/factors/recovery-codes",
     "GET /api/menu/mine",
+    "GET /api/events/mine",
     *FRESH,
     "GET /api/user/profile/keys",
     "DELETE /api/user/profile/keys/{key_id}",
