@@ -5,6 +5,7 @@
  * the feature in `service/features`.
  */
 export { VIEWS as access_requests } from "./features/access_requests/feature.js";
+export { VIEWS as agents } from "./features/agents/feature.js";
 export { VIEWS as assignments } from "./features/assignments/feature.js";
 export { VIEWS as chat } from "./features/chat/feature.js";
 export { VIEWS as directories } from "./features/directories/feature.js";

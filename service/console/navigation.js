@@ -113,6 +113,8 @@ const PAGES_OF_GUIDE = /** @type {Record<string, string>} */ ({
   "/": "guides/console.html#find-your-way",
   "/access-requests": "guides/asking-for-access.html",
   "/account": "guides/second-factors.html",
+  "/account/approvals": "reference/agents.html#approve-a-call",
+  "/account/delegations": "reference/agents.html#delegate",
   "/account/keys": "reference/personal-keys.html",
   "/activity": "guides/console.html#audit-log-and-sign-ins",
   "/assignments": "guides/access-for-a-time.html",

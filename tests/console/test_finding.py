@@ -71,6 +71,8 @@ def test_the_palette_asks_for_nothing_that_the_caller_may_not_see(visit: Visit, 
             "Notices",
             "Your sessions",
             "API keys",
+            "Agents that act for you",
+            "Approvals",
             "Your sign-ins",
         ]
     )

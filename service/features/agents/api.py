@@ -73,6 +73,14 @@ class DelegationList(Schema):
     items: list[DelegationToAgent]
 
 
+class OwnDelegationList(DelegationList):
+    """The delegations of the caller in force, the newest first."""
+
+    max_expires_in: Annotated[
+        int, Meta(description="The longest lifetime of a new delegation in seconds.", examples=[86_400])
+    ]
+
+
 class DelegationOrder(Schema):
     """A new delegation of the caller.
 
@@ -194,10 +202,12 @@ class OwnAgents(Endpoint[Agents], at="/api/user/profile/agents"):
 
 class OwnDelegations(Endpoint[Delegations], at="/api/user/profile/delegations"):
     @login(name="listOwnDelegations")
-    async def on_get(self, context: RequestContext) -> DelegationList:
+    async def on_get(self, context: RequestContext) -> OwnDelegationList:
         """List the delegations of the caller in force."""
         own = await self.part.own(context.user)
-        return DelegationList(items=[DelegationToAgent.of(each) for each in own])
+        return OwnDelegationList(
+            items=[DelegationToAgent.of(each) for each in own], max_expires_in=self.part.longest
+        )
 
     @login(name="createOwnDelegation", refuses=[Conflict])
     @by_session("delegate")

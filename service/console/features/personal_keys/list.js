@@ -1,16 +1,15 @@
 // @ts-check
 /** The API keys of the own account: made here, shown once, and revoked. */
 import { button, card, h } from "../../core/dom.js";
-import { covers } from "../../parts/codes.js";
 import { ask, tell } from "../../parts/dialog.js";
 import { form } from "../../parts/form.js";
 import { COLUMNS } from "../../parts/keys.js";
 import { lasting } from "../../parts/lasting.js";
 import { whole } from "../../parts/local.js";
-import { readButtons } from "../../parts/menus.js";
 import { toCopy } from "../../parts/once.js";
 import { picker } from "../../parts/picker.js";
 import { codesIn } from "../../parts/policy.js";
+import { scopesOf } from "../../parts/scopes.js";
 import { codes } from "../../parts/suggestions.js";
 import { listing } from "../../parts/table.js";
 import { PERSONAL_KEYS as T } from "./strings.js";
@@ -91,23 +90,4 @@ export async function show(page) {
     tell(T.revoked(name));
     await list.reload();
   }
-}
-
-/**
- * Return the codes among which the scopes of a key are chosen: those that the caller holds, and the codes of Buttons
- * that they cover, where the caller may list these. `*` itself is no scope.
- * @param {Page} page
- */
-async function scopesOf(page) {
-  const held = page.me.permissions;
-  const buttons = page.may("GET /api/menu/list") ? await readButtons(page) : [];
-  const covered = buttons
-    .filter(({ code }) => held.some((each) => covers(each, code)))
-    .map(({ code, text, note }) => ({ key: code, text, note }));
-  const known = new Set(covered.map(({ key }) => key));
-  const further = held.filter((code) => !known.has(code) && !code.startsWith("*"));
-  return [
-    ...covered.filter(({ key }) => !key.startsWith("*")),
-    ...further.map((code) => ({ key: code, text: code })),
-  ];
 }
