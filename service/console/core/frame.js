@@ -30,6 +30,8 @@ const BESIDE = { [HEALTH]: alarm, [REQUESTS]: waiting };
 /** All views. @type {import("../types/view").View[]} */ let known = [];
 /** The rights of the caller, and all that the frame shows of them. */
 let [held, drawn] = ["", ""];
+/** The path of the view whose entry is marked. */
+let marked = "";
 /** @type {Promise<void> | null} */ let refreshing = null;
 /** The zone in which all times are shown. */
 const zoned = h("span");
@@ -177,7 +179,7 @@ export function close() {
   session.hooks.changed = () => {};
   removeEventListener("focus", returned);
   document.removeEventListener("keydown", pressed);
-  [held, drawn, refreshing] = ["", "", null];
+  [held, drawn, marked, refreshing] = ["", "", "", null];
   waits.clear();
   // The next user must not take back what this one has done.
   document.querySelector("#messages [aria-keyshortcuts]")?.closest(".message")?.remove();
@@ -358,7 +360,9 @@ function current(path) {
     if (anchor.hash.slice(1) === path) anchor.setAttribute("aria-current", "page");
     else anchor.removeAttribute("aria-current");
   }
-  account.querySelector("details")?.removeAttribute("open");
+  // A view that is shown anew is no other page: the reader may have opened the menu meanwhile.
+  if (path !== marked) account.querySelector("details")?.removeAttribute("open");
+  marked = path;
 }
 
 /** @param {import("./session.js").Me} me */
