@@ -197,11 +197,12 @@ async def digests(
     """
     await connection.execute(sa.text("SET LOCAL TimeZone = 'UTC'"))
     values = {"limits": list(limits), "since": since, "until": until}
-    rows = await connection.stream(_digests_of(source), values, execution_options={"yield_per": _AT_ONCE})
+    options = {"yield_per": _AT_ONCE}
     others = CooperativeYield()
-    async for row in rows:
-        yield PartDigest(*row)
-        await others.after_item()
+    async with connection.stream(_digests_of(source), values, execution_options=options) as rows:
+        async for row in rows:
+            yield PartDigest(*row)
+            await others.after_item()
 
 
 def _digests_of(source: Source) -> sa.TextClause:
@@ -234,9 +235,9 @@ async def horizon(connection: Connection) -> datetime:
 async def seals(connection: Connection) -> AsyncIterator[HistorySeal]:
     """Yield all seals, in order of number."""
     ordered = _SEAL.select.order_by(history_seal.c.number)
-    rows = await connection.stream(ordered, execution_options={"yield_per": _AT_ONCE})
-    async for row in rows:
-        yield _SEAL.of(row)
+    async with connection.stream(ordered, execution_options={"yield_per": _AT_ONCE}) as rows:
+        async for row in rows:
+            yield _SEAL.of(row)
 
 
 async def newest(connection: Connection, count: int) -> list[HistorySeal]:

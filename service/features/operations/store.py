@@ -102,5 +102,6 @@ async def export_snapshot(connection: Connection) -> Snapshot:
 async def stored_objects(connection: Connection) -> AsyncIterator[StoredObject]:
     """Yield the contents of all stored files, by id, with a few rows at a time in memory."""
     statement = _OBJECT.select.where(file.c.state == "stored").order_by(file.c.id)
-    async for row in await connection.stream(statement.execution_options(yield_per=_AT_ONCE)):
-        yield _OBJECT.of(row)
+    async with connection.stream(statement.execution_options(yield_per=_AT_ONCE)) as rows:
+        async for row in rows:
+            yield _OBJECT.of(row)

@@ -1,6 +1,7 @@
 """Every entry arrives, in the order of its log, whatever happens to the receiver or the worker."""
 
 import asyncio
+import base64
 import json
 
 import pytest
@@ -355,6 +356,7 @@ async def test_an_entry_is_complete(place: Place) -> None:
         await place.write("a", user_id=7, user_name="ann", targets=("role:auditor",), change_count=1)
         await drained(to)
     (entry,) = json.loads(receiver.requests[0].body)
+    assert len(base64.b64decode(entry["entry"].pop("salts"))) % 16 == 0
     assert {**entry, "id": "", "time": "", "chain": ""} == {
         "id": "",
         "log": "operations",
