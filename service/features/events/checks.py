@@ -22,9 +22,9 @@ async def events(installation: Installation) -> Finding:
         recording = await store.is_recording(connection)
         stored = await store_destinations.all_stored(connection)
     if not recording:
-        return fault(
-            "events about rights are not recorded: another node has started with features.off = events",
-            "set features.off alike on all nodes, then restart a node",
+        return warning(
+            "events about rights are not recorded: no node has started, or one with features.off = events",
+            "set features.off alike on all nodes, then start a node",
         )
     for destination in destinations:
         state = stored.get(destination.name)
