@@ -84,6 +84,7 @@ OPEN: Final = {
     *("POST /access/v1/evaluation", "POST /access/v1/evaluations", "POST /access/v1/follow"),
     *("POST /access/v1/search/subject", "POST /access/v1/search/resource", "POST /access/v1/search/action"),
     *("POST /api/jobs/{name}/run", "PUT /api/jobs/{name}/paused", "POST /api/chat/{name}/test"),
+    *("POST /api/webhook/{name}/test", "POST /api/webhook/{name}/replay"),
 }
 BY_KEY: Final = "An API key of a person, or an agent, can't do this: log in"
 WIDEST: Final = ["system:*", "finance:*"]
