@@ -111,7 +111,7 @@ class Comparison:
 
     def _open_values(self, old: Schema, new: Schema, place: str) -> Iterator[Break]:
         """Yield values of an enumeration that may grow, and parameters of its values, that are removed."""
-        kept = new.get("x-extensible-enum", ())
+        kept = set(new.get("x-extensible-enum", ()))
         for value in old.get("x-extensible-enum", ()):
             if value not in kept:
                 yield Break(place, value, f"`{value}` is removed")
