@@ -314,7 +314,7 @@ async def test_an_export_ends_when_its_caller_is_kept_out_or_loses_the_right(
     """But not when other rights of the caller change, for which tokens are refused as well."""
     monkeypatch.setattr(streams, "ASKED_EVERY", 0.0)
     monkeypatch.setattr(paging, "BATCH", 1)
-    fill(service.database_url, 3)
+    await asyncio.to_thread(fill, service.database_url, 3)
     code = ("system:operation-log:export",)
     [(button,)] = service.beside().execute("SELECT id FROM sys.menu WHERE auth_mark = %s", code)
     role = await service.data("POST", "/api/role", {"roleName": "Exporter", "roleCode": "exporter"})

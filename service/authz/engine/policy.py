@@ -74,6 +74,8 @@ class Decision:
     @property
     def denied_by(self) -> tuple[str, ...]:
         """The callers that are denied: ``account``, and the names of ceilings; empty without ceilings."""
+        if not self.parts:
+            return ()
         names = ("account", *(ceiling.by for ceiling in self.ceilings))
         return tuple(name for name, part in zip(names, self.parts, strict=False) if not part.allowed)
 

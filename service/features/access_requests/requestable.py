@@ -1,6 +1,5 @@
 """Requestable roles that would allow a refused operation; refusals to persons name them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
@@ -32,14 +31,22 @@ class RequestableRoles:
     async def opening(self, policy: Policy, caller: Caller, refused: Refused) -> list[str]:
         """Return the codes of at most ``MOST_ROLES`` roles, sorted; empty if the roles cannot be read.
 
-        Each role alone, added to the caller's codes, allows the refused operation by ``policy``.
+        Each role alone, added to the caller's codes, allows the refused operation by ``policy``. The database
+        is queried only if the layer ``request`` allows a role.
         """
+        open_codes = requestable_codes(policy, caller.held)
+        if not open_codes:
+            return []
+        try:
+            offered = await roles.held_codes_of(self.database, open_codes)
+        except Unavailable:
+            return []  # the refusal stands without roles
         decider = BatchDecider(policy)
         decide = any if refused.any_one else all
 
         named: list[str] = []
         yielding = CooperativeYield()
-        for role_code, more in await self._open_to(policy, caller):
+        for role_code, more in offered:
             held = HeldCodes(caller.held.codes.union(more))
             if decide(decider.opens(layer, name, held) for layer, name in refused.objects):
                 named.append(role_code)
@@ -47,17 +54,3 @@ class RequestableRoles:
                     break
             await yielding.after_item()
         return named
-
-    async def _open_to(self, policy: Policy, caller: Caller) -> Sequence[tuple[str, Sequence[str]]]:
-        """Return the codes of each role that ``caller`` may request, sorted by role code.
-
-        Empty if the roles cannot be read. The database is queried only if the layer ``request`` allows a
-        role.
-        """
-        open_codes = requestable_codes(policy, caller.held)
-        if not open_codes:
-            return []
-        try:
-            return await roles.held_codes_of(self.database, open_codes)
-        except Unavailable:
-            return []  # the refusal stands without roles
