@@ -107,30 +107,36 @@ class Kicks:
 
     database: Database
     delegation: Delegation
+    revocations: Revocations
     sessions: Sessions
 
     async def kick(self, caller: Caller, user_id: int) -> int:
-        """End all sessions of a user and return their number; the user's API keys end too.
+        """End all sessions of a user and return their number; the user's API keys and delegations end too.
 
-        Raises ``NotFound`` if there is none of both. The sessions end before the commit, so that a key whose
-        creation waits for it finds no session.
+        Raises ``NotFound`` without sessions and keys. The sessions end before the commit, so that a key whose
+        creation waits for it finds no session. The mark after it ends what was cached of keys in between.
         """
+        ended, missing = 0, None
         async with self.database.transaction() as connection:
             target = await self._target(connection, caller, user_id)
             had_keys = await accounts.has_keys(connection, user_id)
             await ALL_SESSIONS_END.emit(connection, user_id)
             try:
-                return await self.sessions.kick(target)
-            except NotFound:
-                if had_keys:
-                    return 0
-                raise
+                ended = await self.sessions.kick(target)
+            except NotFound as refusal:
+                missing = refusal
+        await self.revocations.mark(user_id)
+        if missing is not None and not had_keys:
+            raise missing
+        return ended
 
     async def log_out_everywhere(self, caller: Caller) -> int:
-        """End all sessions of the caller and return their number; the caller's API keys end too."""
+        """End all sessions of the caller and return their number; keys and delegations end too."""
         async with self.database.transaction() as connection:
             await ALL_SESSIONS_END.emit(connection, caller.user_id)
-            return await self.sessions.log_out_everywhere(caller)
+            ended = await self.sessions.log_out_everywhere(caller)
+        await self.revocations.mark(caller.user_id)
+        return ended
 
     async def kick_device(self, caller: Caller, user_id: int, device: str) -> None:
         """End the session of a user on ``device``; raises ``NotFound`` and ``ValidationFailed``."""

@@ -60,7 +60,7 @@ def make(
         address_changed=address_changed,
         bans=Bans(database, delegation, revocations, notices, trail.logins),
         delegation=delegation,
-        kicks=Kicks(database, delegation, sign_in.sessions),
+        kicks=Kicks(database, delegation, revocations, sign_in.sessions),
         own_credentials=OwnCredentials(delegation, sign_in.password_change, stores.sessions.synchronized.now),
         password_reset=PasswordReset(delegation, sign_in.password_change),
         roles=Changes(units, ROLES),

@@ -81,12 +81,12 @@ class Revocations:
         """Start marking the users, in batches, and return at once."""
         self._start(self._mark(list(map(str, user_ids))))
 
-    async def end_sessions_first(self, target: Target, *, keep: str = "", opened_by: float = 0.0) -> None:
-        """End the user's sessions before a change is committed; raises ``Unavailable``.
+    async def end_sessions_first(self, target: Target, *, keep: str = "", opened_by: float = 0.0) -> int:
+        """End the user's sessions before a change is committed, and return their number.
 
-        ``keep`` and ``opened_by`` are those of ``end_sessions``.
+        ``keep`` and ``opened_by`` are those of ``end_sessions``. Raises ``Unavailable``.
         """
-        await self._store.close_sessions(target.login_id, keep=keep, opened_by=opened_by)
+        return await self._store.close_sessions(target.login_id, keep=keep, opened_by=opened_by)
 
     async def end_sessions(self, target: Target, *, keep: str = "", opened_by: float = 0.0) -> None:
         """End the user's sessions before returning; in the background if the store is unavailable.
@@ -98,12 +98,15 @@ class Revocations:
         except Unavailable:
             self._start(self._end_sessions(target.login_id, keep, opened_by))
 
-    async def kick(self, target: Target, user_name: str) -> None:
-        """End the user's sessions as ``end_sessions`` does; the login log records it if any session ended."""
+    async def kick(self, target: Target, user_name: str, ended_first: int) -> None:
+        """End the user's sessions as ``end_sessions`` does; the login log records it if any session ended.
+
+        ``ended_first`` is the number that ended before the commit.
+        """
         try:
-            await self._kick(target, user_name)
+            await self._kick(target, user_name, ended_first)
         except Unavailable:
-            self._start(_until_done(lambda: self._kick(target, user_name)))
+            self._start(_until_done(lambda: self._kick(target, user_name, ended_first)))
 
     async def settle(self, target: Target) -> int:
         """Copy the user's ban or disabled state to the store; return the number of ended sessions.
@@ -145,8 +148,8 @@ class Revocations:
     async def _mark(self, login_ids: list[str]) -> None:
         await _until_done(lambda: self._store.mark(login_ids))
 
-    async def _kick(self, target: Target, user_name: str) -> None:
-        if ended := await self._store.close_sessions(target.login_id):
+    async def _kick(self, target: Target, user_name: str, ended_first: int) -> None:
+        if ended := ended_first + await self._store.close_sessions(target.login_id):
             self._entries.by_other("kick", target.user_id, user_name)
             text = "all sessions of a user were ended"
             _log.info(text, event_type="security", login_id=target.login_id, ended=ended)

@@ -8,7 +8,7 @@ import structlog
 from msgspec import Meta, Struct
 
 from service.authn.login_log import UNRECORDED, LoginLog
-from service.errors import Conflict, NotFound, ValidationFailed
+from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.kernel.clock import from_seconds
 from service.kernel.core_sentences import sentence
 from service.kernel.device import is_device
@@ -152,6 +152,14 @@ class Sessions:
             raise ValidationFailed(("device", sentence("not_a_device", pattern="[a-z0-9][a-z0-9_-]{0,31}")))
         if not await self.store.close_session(login_id, device):
             raise NotFound(sentence("no_such_session"))
+
+
+async def live_session(store: SessionStore, caller: Caller) -> DeviceSession:
+    """Return the session of the caller's token; raises ``RefreshRequired`` if it has ended meanwhile."""
+    session = (await store.sessions(caller.login_id)).get(caller.device)
+    if session is None or round(1000 * session.login_time) > round(1000 * caller.issued_at):
+        raise RefreshRequired
+    return session
 
 
 def _require_session(caller: Caller) -> None:

@@ -41,7 +41,7 @@ def has_factor(user_id: sa.ColumnElement[int], acr: Literal["mfa", "phr"] = "mfa
 
 
 async def lock(connection: AsyncConnection, user_id: int) -> None:
-    """Wait for other changes of the factors of a user, until the end of the transaction."""
+    """Lock a user until the transaction ends: other changes of factors, API keys and delegations wait."""
     await connection.execute(sa.select(user.c.id).where(user.c.id == user_id).with_for_update(key_share=True))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import singledispatchmethod
 from itertools import combinations, product
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
@@ -30,13 +30,11 @@ from service.authz.invariants.statements import (
 from service.authz.proof.batch_decider import BatchDecider
 from service.authz.proof.conditions import Condition, condition_of, line_answers
 from service.authz.proof.escaping import escaping
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import NO_CODES, HeldCodes
 
 T = TypeVar("T")
 Roles = tuple[str, ...]
 """The codes of the roles of a user, sorted."""
-
-_NO_CODES: Final = HeldCodes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +337,7 @@ class _Check:
         """Return the callers who pass without any code, in words; empty for none."""
         if self._decide.passes_request(each, None):
             return "everyone without a login"
-        return "everyone who is logged in" if self._decide.passes_request(each, _NO_CODES) else ""
+        return "everyone who is logged in" if self._decide.passes_request(each, NO_CODES) else ""
 
     def _passing(self, each: RequestClass, roles: list[str]) -> Iterator[Roles]:
         """Yield each of ``roles`` that passes, and each two that pass only together.

@@ -7,7 +7,8 @@ from typing import Any, Final
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.authn.revocations import Revocations
-from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
+from service.authn.sessions import live_session
+from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.agents import store, store_delegations
 from service.features.agents.sentences import sentence
 from service.features.agents.store_delegations import StoredDelegation
@@ -66,8 +67,8 @@ class Delegations:
                 raise Conflict(sentence("only_people_delegate"), rule="kind_of_account")
             target = oneself(caller)
             await check.require_act(connection, target, ACT)
-            await store.lock_person(connection, caller.user_id)
-            await self._require_session(caller)
+            await factors.lock(connection, caller.user_id)
+            await live_session(self.sessions, caller)
             if await factors.has_any(connection, caller.user_id):
                 await check.require_act(connection, target, "delegate-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
@@ -91,12 +92,6 @@ class Delegations:
             change_log.saving(changes)
         change_log.saved(changes)
         return made
-
-    async def _require_session(self, caller: Caller) -> None:
-        """Raise ``RefreshRequired`` if the session of the caller has ended meanwhile."""
-        session = (await self.sessions.sessions(caller.login_id)).get(caller.device)
-        if session is None or round(1000 * session.login_time) > round(1000 * caller.issued_at):
-            raise RefreshRequired
 
     async def own(self, caller: Caller) -> Sequence[StoredDelegation]:
         """Return the delegations of the caller in force, the newest first."""

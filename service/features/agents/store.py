@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.features.agents.schema import agent, agent_switch, delegation
 from service.kernel.value_rules import Id
+from service.records import factors
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.rights import user
@@ -67,14 +68,6 @@ async def usable(connection: Connection) -> list[StoredAgent]:
     )
 
 
-async def suspended(connection: Connection) -> list[StoredAgent]:
-    """Return the agents whose owner has left, by id."""
-    left = sa.or_(agent.c.suspended, agent.c.owner_id.is_(None))
-    return await _AGENT.all(
-        connection, _AGENT.select.select_from(_FROM).where(left).order_by(agent.c.user_id)
-    )
-
-
 async def put(connection: Connection, agent_id: int, owner_id: int, created_by: int) -> None:
     """Make a service account an agent of an owner, or give an agent another one, which ends a suspension."""
     new = upsert(agent).values(user_id=agent_id, owner_id=owner_id, created_by=created_by)
@@ -110,14 +103,9 @@ async def ids(connection: Connection) -> list[int]:
     return list(await connection.scalars(sa.select(agent.c.user_id).order_by(agent.c.user_id)))
 
 
-async def lock_person(connection: Connection, user_id: int) -> None:
-    """Lock a person until the transaction ends: a delegation is made before all sessions end, or after it."""
-    await connection.execute(sa.select(user.c.id).where(user.c.id == user_id).with_for_update(key_share=True))
-
-
 async def end_with_sessions(connection: Connection, user_id: int) -> None:
     """End all delegations of a person, whose sessions all end; one that is being made is waited for."""
-    await lock_person(connection, user_id)
+    await factors.lock(connection, user_id)
     await connection.execute(sa.delete(delegation).where(delegation.c.user_id == user_id))
 
 

@@ -88,8 +88,8 @@ class BulkActs:
     async def end_sessions(self, write: Write, user_ids: Sequence[int]) -> Saved[BulkDone]:
         """End all sessions of users; users without a session stay unchanged.
 
-        The tokens are rejected from the commit on. Raises ``Unavailable`` before the commit. Later steps are
-        retried until the session store has completed them.
+        The sessions end before the commit, so that a key whose creation waits for it finds none. Raises
+        ``Unavailable`` before the commit. Later steps are retried until the session store has completed them.
         """
 
         async def change(unit: UnitOfWork, target: Target, before: User) -> bool:
@@ -98,7 +98,8 @@ class BulkActs:
                 return False
             await ALL_SESSIONS_END.emit(unit.connection, target.user_id)
             unit.leaving.add(target.user_id)
-            unit.follow_ups.append(partial(self.revocations.kick, target, before.user_name))
+            first = await self.revocations.end_sessions_first(target) if write.dry_run is None else 0
+            unit.follow_ups.append(partial(self.revocations.kick, target, before.user_name, first))
             return True
 
         return await self._do(write, user_ids, ("end-sessions",), change, pace="urgent")

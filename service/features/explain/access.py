@@ -10,7 +10,7 @@ from service.authz.engine.request_classes import RequestClass, registered, reque
 from service.authz.engine.rules import ASSURANCE, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
 from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
 from service.authz.proof.conditions import clauses_of
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import NO_CODES, HeldCodes
 from service.kernel.services import PORTCULLIS, object_of, split_object
 from service.laboratory.analysis.comparison import OnDemand
 from service.laboratory.analysis.demands import least_words
@@ -29,8 +29,6 @@ from service.laboratory.analysis.explain import (
 )
 from service.laboratory.analysis.impact import Roles, Standing
 from service.laboratory.analysis.opening_codes import OpeningCodes
-
-NO_CODES = HeldCodes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from service.authz.publishing.live import LivePolicy
 from service.errors import RevisionUntrusted, ValidationFailed
 from service.features.explain import access
 from service.features.explain.access import (
-    NO_CODES,
     Access,
     Kind,
     Needed,
@@ -49,6 +48,7 @@ from service.features.explain.policy_questions import WITHIN, PolicyQuestion
 from service.features.explain.question import place_of
 from service.features.explain.sentences import sentence
 from service.kernel import identity
+from service.kernel.codes import NO_CODES
 from service.kernel.services import PORTCULLIS
 from service.kernel.text import MAX_USER_NAME
 from service.kernel.value_rules import Method, ServiceName

@@ -18,11 +18,11 @@ from msgspec import Struct, json
 from service.administration.delegation import Delegation
 from service.authn.login_service import LoginService
 from service.authn.proving import ProviderOrigin, still_opens
+from service.authn.sessions import live_session
 from service.authn.token_issuer import TokenPair
 from service.errors import (
     Conflict,
     NotFound,
-    RefreshRequired,
     SecondFactorRequired,
     SignInFailed,
     ValidationFailed,
@@ -251,10 +251,7 @@ class ProviderSignIn:
                 has_one = await factors.has_any(connection, caller.user_id)
                 act: Act = "change-factors" if has_one else "enrol-first-factor"
                 await check.require_act(connection, oneself(caller), act)
-        session = (await self.store.sessions(caller.login_id)).get(caller.device)
-        if session is None or round(1000 * session.login_time) > round(1000 * caller.issued_at):
-            raise RefreshRequired
-        return name_of(session)
+        return name_of(await live_session(self.store, caller))
 
     async def close(self) -> None:
         for provider in self.providers.values():

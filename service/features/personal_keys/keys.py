@@ -10,8 +10,9 @@ from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.administration.older_nodes import require_known
 from service.authn.revocations import Revocations
+from service.authn.sessions import live_session
 from service.authn.throttle import Throttle
-from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
+from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.personal_keys import store
 from service.features.personal_keys.sentences import sentence
 from service.features.personal_keys.uses import network_of
@@ -70,8 +71,8 @@ class PersonalKeys:
             target = oneself(caller)
             await check.require_act(connection, target, ACT)
             await require_known(connection, PERSONAL_KEYS)
-            await store.lock_owner(connection, caller.user_id)
-            await self._require_session(caller)
+            await factors.lock(connection, caller.user_id)
+            await live_session(self.sessions, caller)
             if await factors.has_any(connection, caller.user_id):
                 await check.require_act(connection, target, "create-personal-key-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
@@ -94,12 +95,6 @@ class PersonalKeys:
             change_log.saving(changes)
         change_log.saved(changes)
         return MadeKey(stored, str(ApiKey(stored.id, secret)))
-
-    async def _require_session(self, caller: Caller) -> None:
-        """Raise ``RefreshRequired`` if the session of the caller has ended meanwhile."""
-        session = (await self.sessions.sessions(caller.login_id)).get(caller.device)
-        if session is None or round(1000 * session.login_time) > round(1000 * caller.issued_at):
-            raise RefreshRequired
 
     async def own(self, caller: Caller) -> Sequence[StoredKey]:
         """Return the keys of the caller, the oldest first, including expired ones."""

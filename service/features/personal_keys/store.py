@@ -8,6 +8,7 @@ from sqlalchemy import ARRAY, Interval, Text, and_, bindparam, cast, delete, fun
 from sqlalchemy.dialects.postgresql import INET
 
 from service.features.service_accounts.store_holders import USE_EVERY
+from service.records import factors
 from service.records.database.transactions import Connection
 from service.records.schema.rights import api_key, user
 
@@ -43,17 +44,12 @@ class LostKey(NamedTuple):
     created_by: int
 
 
-async def lock_owner(connection: Connection, user_id: int) -> None:
-    """Let no other transaction make or end keys of a person until this one ends."""
-    await connection.execute(select(user.c.id).where(user.c.id == user_id).with_for_update(key_share=True))
-
-
 async def end_with_sessions(connection: Connection, user_id: int) -> None:
     """Delete all keys of a person, whose sessions all end. A service account's keys stay.
 
     The sessions end before the commit: a creation that waits here finds none.
     """
-    await lock_owner(connection, user_id)
+    await factors.lock(connection, user_id)
     of_person = select(user.c.id).where(user.c.id == user_id, user.c.kind == "person")
     await connection.execute(delete(api_key).where(api_key.c.user_id.in_(of_person)))
 

@@ -20,7 +20,7 @@ from service.kernel.account_acts import refusal_of
 from service.kernel.assurance import words_at
 from service.kernel.codes import BY_APPROVAL, BoundedCodes
 from service.kernel.core_sentences import sentence
-from service.kernel.identity import ActingAgent, Caller, act_for, codes_asked
+from service.kernel.identity import Caller, act_for, codes_asked
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
@@ -202,9 +202,9 @@ class AuthorizationGuard:
         if not demanded.allowed:
             raise errors.too_weak(demanded)
         if caller is not None and caller.agent is not None:
-            _require_service(context, caller, caller.agent, policy, PORTCULLIS)
+            _require_account(context, caller, policy, act_for(caller.agent, PORTCULLIS))
         if operation.metadata.session_act and caller is not None and caller.proof == "by-personal-key":
-            _require_session_act(context, caller, policy, operation.metadata.session_act)
+            _require_account(context, caller, policy, f"{operation.metadata.session_act} {caller.proof}")
 
     async def _identified(
         self, context: RequestContext, operation: Operation, policy: Policy
@@ -246,20 +246,8 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
     return revision
 
 
-def _require_session_act(context: RequestContext, caller: Caller, policy: Policy, act: str) -> None:
-    """Check that a caller with an API key of a person may do ``act``; PermissionDenied else."""
-    name = f"{act} {caller.proof}"
-    decision = policy.decide(ACCOUNT, name, caller)
-    if not decision.allowed:
-        context.decision = decision
-        raise errors.PermissionDenied(refusal_of(name), decision)
-
-
-def _require_service(
-    context: RequestContext, caller: Caller, agent: ActingAgent, policy: Policy, service: str
-) -> None:
-    """Check that ``agent`` may act for ``caller`` at ``service``; PermissionDenied else."""
-    name = act_for(agent, service)
+def _require_account(context: RequestContext, caller: Caller, policy: Policy, name: str) -> None:
+    """Check that the layer ``account`` allows ``name`` to the caller; PermissionDenied else."""
     decision = policy.decide(ACCOUNT, name, caller)
     if not decision.allowed:
         context.decision = decision

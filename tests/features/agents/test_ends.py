@@ -29,6 +29,18 @@ async def test_a_delegation_ends_for_good_with_the_access_of_its_person(
     assert await query(workers.first, rows, person.user_id) == []
 
 
+async def test_a_kick_that_finds_no_session_ends_delegations(workers: Workers) -> None:
+    agent = await agent_of(workers, LIST)
+    person = await member(workers.first, "gone-home", LIST)
+    token = await agent.token(await delegated(person, agent, LIST))
+    assert (await person.ask("POST", "/api/auth/logout")).status == 200
+    assert await workers.statuses(token) == [200, 200]
+
+    assert (await workers.second.ask("DELETE", f"/api/online/{person.user_id}")).status == 404
+
+    assert await workers.statuses(token) == [401, 401]
+
+
 async def _switched(workers: Workers, agent: Agent, _owner: Member) -> None:
     await workers.second.data("PUT", f"/api/agent/{agent.id}/enabled", {"enabled": False})
 

@@ -10,7 +10,7 @@ from tests.support.members import Member, member, query
 
 ORDER = {"name": "late", "scopes": [LIST], "expiresIn": 600}
 PASSWORD = {"newPassword": "five wary herons"}
-ROUNDS = 10
+ROUNDS = 12
 
 
 async def _kicked(workers: Workers, owner: Member) -> Any:
@@ -21,7 +21,15 @@ async def _logged_out_everywhere(_workers: Workers, owner: Member) -> Any:
     return await owner.ask("POST", "/api/auth/logout/all")
 
 
-ENDS: list[Callable[[Workers, Member], Awaitable[Any]]] = [_kicked, _logged_out_everywhere]
+async def _ended_with_others(workers: Workers, owner: Member) -> Any:
+    return await workers.second.ask("POST", "/api/user/bulk/end-sessions", {"ids": [owner.user_id]})
+
+
+ENDS: list[Callable[[Workers, Member], Awaitable[Any]]] = [
+    _kicked,
+    _logged_out_everywhere,
+    _ended_with_others,
+]
 
 
 async def test_no_key_made_while_all_sessions_end_outlives_them(workers: Workers) -> None:
