@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from service import __version__
-from service.kernel.webhooks import signed_headers
+from service.kernel.webhooks import SigningKey, signed_headers
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text
 from service.settings.webhook_members import webhook_url_fault
@@ -116,6 +116,7 @@ async def posting(destination: Receiver) -> AsyncIterator[Post]:
         raise PostFault("its url is not valid") from None
     if webhook_url_fault(text) or (url.scheme == "http" and not destination.internal):
         raise PostFault("its url is not valid")
+    keys = _keys(destination)
     async with _bounded(destination):
         address = await _resolved(url, internal=destination.internal)
     verify = (
@@ -136,7 +137,8 @@ async def posting(destination: Receiver) -> AsyncIterator[Post]:
     ) as client:
 
         async def send(message_id: str, body: bytes) -> None:
-            headers = _signed(destination, message_id, body)
+            moment = int(datetime.now(UTC).timestamp())
+            headers = signed_headers(keys, message_id, moment, body) if keys else {}
             async with (
                 _bounded(destination),
                 client.stream(
@@ -224,14 +226,14 @@ def _judge(status: int, retry_after: str) -> None:
     raise PostFault(f"the receiver responds with {status}", final=final, after=after, status=status)
 
 
-def _signed(destination: Receiver, message_id: str, body: bytes) -> dict[str, str]:
+def _keys(destination: Receiver) -> list[SigningKey]:
+    """Return the keys that sign messages, none without a secret; raises ``PostFault``."""
     if not (destination.secret or destination.secret_file):
-        return {}
+        return []
     try:
-        keys = signing_keys(_secret(destination.secret, destination.secret_file))
+        return signing_keys(_secret(destination.secret, destination.secret_file))
     except ValueError as error:
         raise PostFault(f"the secret {error}") from None
-    return signed_headers(keys, message_id, int(datetime.now(UTC).timestamp()), body)
 
 
 def _secret(text: str, file: Path | None) -> str:

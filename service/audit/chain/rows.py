@@ -130,18 +130,18 @@ def committed_bytes(log: Log, values: Sequence[Any], commitments: Commitments) -
     return _encode_sorted(hashed)
 
 
-def opened(
-    log: Log, values: Sequence[Any], salts: bytes | None, erased: Any
-) -> tuple[bytes, list[tuple[str, str]]]:
-    """Return the hashed bytes of a stored entry, and the openings of its commitments, in order.
+def opened(log: Log, values: Sequence[Any], salts: bytes | None, erased: Any) -> tuple[bytes, Commitments]:
+    """Return the hashed bytes of a stored entry, and its commitments; an entry without salts has none.
 
     Raises ValueError for an entry that was changed so that it has no such bytes.
     """
     if salts is None:
-        return canonical_bytes(log, values), []
+        if erased is not None:
+            raise ValueError("an entry without salts has erasures")
+        return canonical_bytes(log, values), Commitments()
     gone = {} if erased is None else msgspec.convert(erased, Erased).commitments
     commitments = Commitments(bytes(salts), gone)
-    return committed_bytes(log, values, commitments), commitments.openings
+    return committed_bytes(log, values, commitments), commitments
 
 
 def normal(log: Log, row: Mapping[str, Any]) -> dict[str, Any]:

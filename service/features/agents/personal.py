@@ -13,7 +13,8 @@ KEPT: Final = (
     ),
     Kept(
         table="agent_approval",
-        kept="A day after the end of the delegation",
+        rows="account",
+        kept="As long as the delegation",
         texts="body query path",
         secrets="digest",
         plain="method state",
@@ -22,7 +23,7 @@ KEPT: Final = (
         table="delegation",
         owner="user_id",
         rows="account",
-        kept="A day after its end",
+        kept="Until its end, or a day after its expiry",
         plain="codes ask_me services",
     ),
 )

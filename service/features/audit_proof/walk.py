@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
-import msgspec
-
 from service.audit.chain.checkpoints import Place
-from service.audit.chain.commitments import Commitments, Erased, is_sealed
+from service.audit.chain.commitments import Commitments, is_sealed
 from service.audit.chain.form import Chain
-from service.audit.chain.rows import COLUMNS, canonical_bytes, committed_bytes
+from service.audit.chain.rows import COLUMNS, opened
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
 
@@ -105,13 +103,7 @@ class Walk:
     ) -> bool:
         values, salts, erased = content
         try:
-            if salts is None:
-                return (
-                    erased is None and chain.link(before, number, canonical_bytes(self._log, values)) == link
-                )
-            gone = {} if erased is None else msgspec.convert(erased, Erased).commitments
-            commitments = Commitments(bytes(salts), gone)
-            canonical = committed_bytes(self._log, values, commitments)
+            canonical, commitments = opened(self._log, values, salts, erased)
             fits = chain.link(before, number, canonical) == link
             return fits and (erased is None or self._is_sealed(values, erased, commitments, chain))
         except (ValueError, RecursionError, AttributeError, TypeError):  # unreadable, so changed

@@ -12,8 +12,8 @@ from service.features.events import store_destinations
 from service.features.events.delivery import message_id_of
 from service.features.events.sending import send_test
 from service.features.events.sentences import sentence
+from service.features.events.store_destinations import StoredDestination
 from service.jobs.posting import PostFault
-from service.kernel.clock import now
 from service.records.database.transactions import Database
 from service.settings import EventDestination, EventInclude, EventKind, Settings
 from service.web.messages.context import RequestContext
@@ -111,21 +111,19 @@ class WebhookList(Endpoint[Destinations], at="/api/webhook/list"):
             stored = await store_destinations.all_stored(connection)
         items = []
         for each in self.part.destinations.values():
-            of = stored.get(each.name)
-            since = None if of is None else of.waiting_time
-            success = None if of is None else of.success_time
+            of = stored.get(each.name) or StoredDestination(each.name)
             items.append(
                 Webhook(
                     each.name,
                     list(each.kinds),
                     list(each.include),
-                    0.0 if since is None else max(0.0, round((now() - since).total_seconds(), 1)),
-                    of.sent if of else 0,
-                    of.missed if of else 0,
-                    of.dead_letters if of else 0,
-                    of.failures if of else 0,
-                    of.reason if of else None,
-                    None if success is None else moment(success),
+                    round(of.lag, 1),
+                    of.sent,
+                    of.missed,
+                    of.dead_letters,
+                    of.failures,
+                    of.reason,
+                    None if of.success_time is None else moment(of.success_time),
                 )
             )
         return Webhooks(items)

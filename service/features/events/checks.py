@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 from service.features.events import store, store_destinations
 from service.features.events.store_destinations import StoredDestination
-from service.kernel.clock import now
 from service.kernel.text import counted, printable
 from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 from service.settings import EventDestination
@@ -28,14 +27,13 @@ async def events(installation: Installation) -> Finding:
         )
     for destination in destinations:
         state = stored.get(destination.name)
-        since = None if state is None else state.waiting_time
-        if state is not None and since is not None and (now() - since).total_seconds() > LATE:
+        if state is not None and state.lag > LATE:
             return fault(
                 f"{destination.name} is behind: {printable(state.reason or 'no process sends events')}",
                 f"see docs/guides/events.md, then run portcullis events test {destination.name}",
             )
-    for message, remedy in _troubles(destinations, stored):
-        return warning(message, remedy)
+    if trouble := next(_troubles(destinations, stored), None):
+        return warning(*trouble)
     return ok(f"{counted(len(destinations), 'destination')}, none late")
 
 

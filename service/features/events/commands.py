@@ -10,8 +10,9 @@ from service.cli.lazy_commands import Parts, add_data, add_usual
 from service.cli.output import aligned, say, show
 from service.features.events import store_destinations
 from service.features.events.sending import send_test
+from service.features.events.store_destinations import StoredDestination
 from service.jobs.posting import PostFault
-from service.kernel.clock import now, rfc3339
+from service.kernel.clock import rfc3339
 from service.kernel.text import counted, printable
 from service.operator.database import with_connection
 from service.operator.errors import LaunchError
@@ -48,21 +49,19 @@ def _status(options: Namespace, environ: Mapping[str, str]) -> None:
     names = {destination.name for destination in settings.events.destinations}
     states = []
     for name in sorted(names | stored.keys()):
-        of = stored.get(name)
-        since = None if of is None else of.waiting_time
-        success = None if of is None else of.success_time
+        of = stored.get(name) or StoredDestination(name)
         states.append(
             EventDestinationState(
                 name=name,
                 configured=name in names,
-                worker=of.worker if of else None,
-                sent=of.sent if of else 0,
-                missed=of.missed if of else 0,
-                lag=0.0 if since is None else max(0.0, round((now() - since).total_seconds(), 1)),
-                failures=of.failures if of else 0,
-                reason=of.reason if of else None,
-                success_time=None if success is None else rfc3339(success),
-                dead_letters=of.dead_letters if of else 0,
+                worker=of.worker,
+                sent=of.sent,
+                missed=of.missed,
+                lag=round(of.lag, 1),
+                failures=of.failures,
+                reason=of.reason,
+                success_time=None if of.success_time is None else rfc3339(of.success_time),
+                dead_letters=of.dead_letters,
             )
         )
     made = EventDestinationStates(items=states)

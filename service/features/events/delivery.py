@@ -34,7 +34,7 @@ LONGEST_RETRY: Final = 900.0
 LONGEST_ASKED: Final = 3_600.0
 """Seconds of a ``Retry-After`` that are honoured."""
 REFUSED_AFTER: Final = 3
-"""Refusals of an event after which it is a dead letter."""
+"""Failures of an event from which on a refusal makes it a dead letter."""
 DEAD_AFTER: Final = 86_400.0
 """Seconds of failures of any kind after which an event is a dead letter."""
 REFUSALS: Final = (400, 413, 415, 422)

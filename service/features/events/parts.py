@@ -8,7 +8,6 @@ from service.app.container import Container
 from service.app.parts import Part
 from service.app.stores import pool
 from service.features.events.delivery import Delivery
-from service.kernel.clock import now
 from service.kernel.metrics import Sample
 from service.settings.sections.events import EVENT_CONNECTIONS
 
@@ -52,7 +51,5 @@ class Webhooks(Part):
             for outcome, count in delivery.counts.items():
                 yield Sample("portcullis_events_total", count, {**labels, "outcome": outcome})
             if (state := delivery.state) is not None:
-                since = state.waiting_time
-                lag = 0.0 if since is None else max(0.0, (now() - since).total_seconds())
-                yield Sample("portcullis_events_lag_seconds", lag, labels)
+                yield Sample("portcullis_events_lag_seconds", state.lag, labels)
                 yield Sample("portcullis_events_dead_letters", state.dead_letters, labels)

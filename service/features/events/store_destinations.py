@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service.features.events.schema import rights_event, rights_event_dead_letter, rights_event_destination
 from service.features.events.store import RightsEvent, last
+from service.kernel.clock import now
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.rights import user
@@ -29,18 +30,23 @@ class StoredDestination(Struct, frozen=True):
     """
 
     name: str
-    worker: str | None
-    leased_for: float | None
-    position: int
-    failures: int
-    failing_for: float | None
-    reason: str | None
-    due_in: float | None
-    success_time: datetime | None
-    sent: int
-    missed: int
-    dead_letters: int
-    waiting_time: datetime | None
+    worker: str | None = None
+    leased_for: float | None = None
+    position: int = 0
+    failures: int = 0
+    failing_for: float | None = None
+    reason: str | None = None
+    due_in: float | None = None
+    success_time: datetime | None = None
+    sent: int = 0
+    missed: int = 0
+    dead_letters: int = 0
+    waiting_time: datetime | None = None
+
+    @property
+    def lag(self) -> float:
+        """The age of the oldest event after the position, in seconds; 0 without one."""
+        return 0.0 if self.waiting_time is None else max(0.0, (now() - self.waiting_time).total_seconds())
 
 
 class DeadLetter(Struct, frozen=True):
@@ -116,13 +122,13 @@ async def renew(connection: Connection, name: str, worker: str, seconds: float) 
 async def release(connection: Connection, name: str, worker: str) -> None:
     """Release the lease, if ``worker`` holds it."""
     held = sa.update(rights_event_destination).where(_TABLE.name == name, _TABLE.worker == worker)
-    await connection.execute(held.values(worker=None, lease_time=None))
+    await connection.execute(held.values(worker=None, lease_time=_NOW))  # from which ``forget`` counts
 
 
 async def advance(
     connection: Connection, state: StoredDestination, worker: str, *, to: int, sent: int
 ) -> bool:
-    """Set the position, with ``sent`` accepted events since ``state``, whose dead letters are deleted.
+    """Set the position, count ``sent`` accepted events since ``state``, and clear its failures.
 
     Return False, and change nothing, without the lease, or if a replay has changed the position.
     """

@@ -1,1 +1,1 @@
-"""Personal data: its inventory, copies for people, and erasure."""
+"""Personal data: its inventory, and copies for people."""

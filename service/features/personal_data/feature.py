@@ -1,4 +1,4 @@
-"""Personal data: where it is, copies of it for people, and its erasure."""
+"""Personal data: where it is stored, and copies of it for people."""
 
 from service.kernel.feature import Feature, FeatureCommands
 

@@ -27,16 +27,16 @@ _ROWS: Final[dict[Rows, str]] = {
 }
 _NO_OWNER: Final = "Rows stay."
 _COLUMNS: Final = {
-    "names": "{} keep the name.",
-    "texts": "{} can have the name.",
-    "chained": "{} stay until then, as commitments in the chain.",
-    "sealed": "{} stay, under a seal.",
+    "names": "Columns that keep the name: {}.",
+    "texts": "Columns that can have the name: {}.",
+    "chained": "Columns that stay until then, as commitments in the chain: {}.",
+    "sealed": "Columns that stay, under a seal: {}.",
 }
 
 
 def effect(kept: Kept) -> str:
     """Return the effect of deleting an account on a table, in Markdown."""
-    parts = [_ROWS[kept.rows] if kept.owner else _NO_OWNER]
+    parts = [_ROWS[kept.rows] if kept.owner or kept.rows == "account" else _NO_OWNER]
     for kind, sentence in _COLUMNS.items():
         if names := getattr(kept, kind).split():
             parts.append(sentence.format(", ".join(f"`{name}`" for name in names)))

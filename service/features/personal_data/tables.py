@@ -197,7 +197,7 @@ TABLES: Final = (
         texts="note title",
     ),
     Kept(table="policy_worker", kept="13 hours", plain="worker fault own_digest facts"),
-    Kept(table="recovery_code", kept=_ACCOUNT, secrets="digest"),
+    Kept(table="recovery_code", rows="account", kept=_ACCOUNT, secrets="digest"),
     Kept(
         table="request_rule",
         kept=_RECORD,

@@ -78,6 +78,19 @@ class Manifest(msgspec.Struct, frozen=True):
         return f"evidence {msgspec.json.encode(unsealed, order='sorted').decode()}"
 
 
+def _content(values: Sequence[Any], salts: bytes | None, erased: Any) -> tuple[str, list[tuple[str, str]]]:
+    """Return the hashed text of an entry, and the openings of its commitments.
+
+    The text of an entry that was changed beyond reading is empty: it has no such hash, which the verification
+    reports.
+    """
+    try:
+        canonical, commitments = opened(_LOG, values, salts, erased)
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        return "", []
+    return canonical.decode(), commitments.openings
+
+
 @dataclass(frozen=True, slots=True)
 class Maker:
     """Makes archives, sealed with the first of ``keys``, the current and former keys of the chains.
@@ -104,9 +117,8 @@ class Maker:
             ):
                 about = number in numbers
                 if about or (self.connected and number > min(numbers)):
-                    canonical, openings = opened(_LOG, values, salts, erased)
-                    shown = openings if about else []
-                    links.append(Link(number, before, link.hex(), canonical.decode(), about, shown))
+                    text, openings = _content(values, salts, erased)
+                    links.append(Link(number, before, link.hex(), text, about, openings if about else []))
                 before = link.hex()
             segments.append(Segment(_LOG, day, key_id, links))
         return segments

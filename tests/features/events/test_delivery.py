@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from service.features.operations.diagnosis.examination import examine
 from service.operator.findings import Finding
 from service.records.database.transactions import Database
 from service.settings import EventDestination, Settings, load
+from service.settings.event_destinations import EventDestinations
 from tests.features.events.receiving import Receiver, receiving
 from tests.support.inside import Inside
 from tests.support.inside_fixtures import ServiceWith
@@ -135,10 +136,13 @@ async def test_events_arrive_in_order_signed_by_each_secret_and_once(hooked: Hoo
 
 
 async def test_a_destination_gets_only_its_kinds_and_what_it_includes(hooked: Hooked) -> None:
-    await hooked.change(DISABLE, ENABLE, "DELETE FROM sys.user WHERE id = %s")
-    await hooked.delivery(include=("user_name", "email"), kinds=("user.enabled", "user.deleted")).step()
+    await hooked.change(DISABLE, ENABLE)
+    delivery = hooked.delivery(include=("user_name", "email"), kinds=("user.enabled", "user.deleted"))
+    await delivery.step()
+    await hooked.change("DELETE FROM sys.user WHERE id = %s")
+    await delivery.step()
     assert [event["data"].get("user") for event in hooked.receiver.events] == [
-        {"userName": None, "email": None},
+        {"userName": "kestrel", "email": None},
         {"userName": None, "email": None},
     ]
 
@@ -240,6 +244,22 @@ async def test_events_that_were_deleted_before_they_were_sent_are_counted(hooked
     assert (await hooked.state())["missed"] == 2
     await hooked.delivery().step()
     assert hooked.receiver.requests == []
+
+
+async def test_the_state_of_a_removed_destination_is_kept_as_long_as_events(hooked: Hooked) -> None:
+    delivery = hooked.delivery()
+    await delivery.step()
+    await delivery.close()
+    removed = replace(hooked.settings.events, destinations=EventDestinations())
+    kept = "SELECT count(*) FROM sys.rights_event_destination"
+    await jobs.forget(hooked.database, removed)
+    assert await query(hooked.site, kept) == [(1,)]
+    await query(
+        hooked.site,
+        "UPDATE sys.rights_event_destination SET lease_time = now() - interval '8 days', success_time = NULL",
+    )
+    await jobs.forget(hooked.database, removed)
+    assert await query(hooked.site, kept) == [(0,)]
 
 
 async def test_the_operator_tests_a_destination_and_sends_events_again(

@@ -139,6 +139,7 @@ async def test_no_event_is_lost_made_up_or_out_of_order_while_workers_and_stores
     kills = killing.exception() if killing.done() and not killing.cancelled() else None
     assert kills is None
     repeated = len(receiver.ids) - len(set(receiver.ids))
+    assert KILLED, "nothing was killed"
     print(f"{expected} events, {repeated} repeated, {KILLED}")  # noqa: T201 - the numbers of the run
 
 

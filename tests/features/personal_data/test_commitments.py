@@ -186,7 +186,8 @@ async def test_opened_values_are_those_of_the_commitments(place: Place) -> None:
         (day,) = await log_chain.days_with_entries(connection, "operation_log")
         entries = log_chain.entries(connection, "operation_log", day, COLUMNS["operation_log"])
         (_, _, _, _, salts, erased, *values), *_ = [row async for row in entries]
-    canonical, openings = opened("operation_log", values, salts, erased)
+    canonical, commitments = opened("operation_log", values, salts, erased)
+    openings = commitments.openings
     text_of = canonical.decode()
     assert "zeus" not in text_of
     assert any("zeus" in value for _, value in openings)

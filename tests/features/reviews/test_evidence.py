@@ -88,6 +88,20 @@ async def test_one_changed_byte_is_noticed(house: Inside) -> None:
         assert verify(bytes(changed), [Chain()], heads).faults, f"byte {place}"
 
 
+async def test_an_archive_of_a_log_that_was_changed_is_made_and_names_the_entry(house: Inside) -> None:
+    review = await closed_review(house)
+    await archive_and_heads(house, review)  # its entries are written
+    about = "array_to_string(targets, ' ') LIKE '%%review:%%' AND salts IS NOT NULL"
+    last = f"SELECT max(id) FROM sys.operation_log WHERE {about}"
+    change = "UPDATE sys.operation_log SET salts = salts || '\\x00' WHERE id = ({}) RETURNING chain_number"
+    ((number,),) = await query(house, change.format(last))
+
+    data, heads = await archive_and_heads(house, review)
+
+    faults = verify(data, [Chain()], heads).faults
+    assert [fault for fault in faults if str(number) in fault and "changed" in fault], faults
+
+
 async def test_an_archive_made_anew_about_other_decisions_does_not_fit_the_log(house: Inside) -> None:
     data = await archive(house, await closed_review(house))
     files = files_of(data)
