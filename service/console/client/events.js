@@ -64,9 +64,14 @@ export async function follow(session, { changed = () => session.identify(), sign
         wait = Math.max(pause, 1000 * ((problem instanceof Problem && problem.retryAfter) || 0));
         pause = Math.min(LONGEST, 2 * pause);
       }
-      await new Promise((wake) => {
+      await new Promise((resolve) => {
+        const wake = () => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", wake);
+          resolve(undefined);
+        };
         const timer = setTimeout(wake, wait);
-        signal?.addEventListener("abort", () => wake(clearTimeout(timer)), { once: true });
+        signal?.addEventListener("abort", wake);
       });
     }
   }

@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { roleName } from "./seed.js";
 
-/** The most roles whose names a view reads; with more, roles are shown by their codes. */
+/** The most roles of one answer, and whose names a view reads; with more, roles are shown by their codes. */
 const MOST = 200;
 
 /** @typedef {{roleCode: string, roleName?: string | null}} Named */
@@ -13,16 +13,17 @@ const MOST = 200;
 const known = new WeakMap();
 
 /** Return a role in one line of text, for options and titles. @param {Named} role */
-export function roleText({ roleCode, roleName: stored }) {
-  const name = stored ? roleName({ roleCode, roleName: stored }) : roleCode;
-  return name === roleCode ? name : `${name} (${roleCode})`;
+export function roleText(role) {
+  const name = roleName(role);
+  return name === role.roleCode ? name : `${name} (${role.roleCode})`;
 }
 
 /** Return a role for a cell: its name, and its code second. @param {Named} role */
-export function shownRole({ roleCode, roleName: stored }) {
-  const name = stored ? roleName({ roleCode, roleName: stored }) : roleCode;
+export function shownRole(role) {
+  const { roleCode } = role;
+  const name = roleName(role);
   const text = name === roleCode ? h("code", null, roleCode) : [name, " ", h("code", null, roleCode)];
-  return h("span", { class: "cut role", title: roleText({ roleCode, roleName: stored }) }, text);
+  return h("span", { class: "cut role", title: roleText(role) }, text);
 }
 
 /**
@@ -52,7 +53,6 @@ function named(roles) {
     options: roles && roles.map((role) => /** @type {[string, string]} */ ([role.roleCode, roleText(role)])),
     /** Return the name of a role; its code where the name is not known. */
     name: (/** @type {string} */ code) => names.get(code) ?? code,
-    text: (/** @type {string} */ code) => roleText(of(code)),
     shown: (/** @type {string} */ code) => shownRole(of(code)),
   };
 }
@@ -70,7 +70,7 @@ export async function allRoles(page) {
   const roles = [];
   for (let number = 1, total = 1; roles.length < total; number += 1) {
     const { data } = await page.call("GET", "/api/role/list", {
-      query: { page: number, size: 200, sort: "roleName" },
+      query: { page: number, size: MOST, sort: "roleName" },
     });
     total = data.items.length ? data.total : 0;
     roles.push(...data.items);

@@ -12,9 +12,9 @@ function translated(kind, code, name) {
   return /** @type {Record<string, string>} */ (T.SEED)[`${kind} ${code}: ${name}`] ?? name;
 }
 
-/** Return the name of a role. @param {{roleCode: string, roleName: string}} role */
+/** Return the name of a role; its code without a name. @param {{roleCode: string, roleName?: string | null}} role */
 export function roleName({ roleCode, roleName: name }) {
-  return translated("role", roleCode, name);
+  return name ? translated("role", roleCode, name) : roleCode;
 }
 
 /** Return the description of a role. @param {{roleCode: string, description?: string | null}} role */

@@ -123,24 +123,35 @@ async function sinceThen(page, since) {
 /** Return the changes of a span by day, the latest first. @param {Page} page @param {Span} span */
 async function days(page, { text, revisions: range, ...span }) {
   const place = h("div", { class: "body" });
-  const read = (/** @type {number} */ number) =>
-    Promise.all([entries(page, span, number), transitions(page, span, number)]);
-  const [first, revisions] = await Promise.all([read(1), revisionsOf(page, span)]);
+  const [first, revisions] = await Promise.all([
+    Promise.all([entries(page, span, 1), transitions(page, span, 1)]),
+    revisionsOf(page, span),
+  ]);
   /** @type {any[]} */ const known = [];
   /** @type {Transition[]} */ const alone = [];
   const put = (/** @type {typeof first} */ [log, scheduled], /** @type {number} */ number) => {
     known.push(...log.items);
     alone.push(...scheduled.items);
-    const byDay = Map.groupBy(joined(known, revisions, alone), ({ at }) =>
-      dates({ dateStyle: "full" }).format(new Date(at)),
+    const more = [log, scheduled].map(({ total }) => number * SIZE < total);
+    // What is older than the last item of a list with more could be followed by some of that list.
+    const ends = [known.at(-1)?.createTime, alone.at(-1)?.time].filter((end, each) => end && more[each]);
+    const shown = joined(known, revisions, alone).filter(({ at }) =>
+      ends.every((end) => Date.parse(at) >= Date.parse(end)),
     );
-    const next = async () => put(await read(number + 1), number + 1);
+    const byDay = Map.groupBy(shown, ({ at }) => dates({ dateStyle: "full" }).format(new Date(at)));
+    const next = async () => {
+      const pages = await Promise.all([
+        more[0] ? entries(page, span, number + 1) : { ...log, items: [] },
+        more[1] ? transitions(page, span, number + 1) : { ...scheduled, items: [] },
+      ]);
+      put(pages, number + 1);
+    };
     place.replaceChildren(
       ...[...byDay].map(([day, changes]) =>
         card(day, h("ul", { class: "desk" }, ...changes.map((change) => row(page, change)))),
       ),
       ...(byDay.size === 0 ? [empty(T.none)] : []),
-      ...(number * SIZE < Math.max(log.total, scheduled.total) ? [button(T.more, next)] : []),
+      ...(more.some(Boolean) ? [button(T.more, next)] : []),
     );
   };
   put(first, 1);

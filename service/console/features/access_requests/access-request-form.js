@@ -9,7 +9,7 @@ import { agreed } from "../../parts/preview.js";
 import { roleDescription, roleName } from "../../parts/seed.js";
 import { roleCodes } from "../../parts/suggestions.js";
 import { coming } from "../../parts/time.js";
-import { approvers, nameOf } from "./acts.js";
+import { approvers } from "./acts.js";
 import { facts, requestableRole } from "./catalogue.js";
 import { REQUESTS as T } from "./strings.js";
 
@@ -71,7 +71,7 @@ export async function show(page) {
         write: (dryRun) => page.call("POST", "/api/access-request", { body, key, dryRun }),
       });
       shown.clean();
-      tell((data.state === "approved" ? T.got : T.asked)(nameOf(data)));
+      tell((data.state === "approved" ? T.got : T.asked)(roleName(data)));
       page.go(`${PATH}/${data.id}`);
     },
   });

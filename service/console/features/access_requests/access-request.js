@@ -8,7 +8,8 @@ import { covers } from "../../parts/codes.js";
 import { codes } from "../../parts/policy.js";
 import { record } from "../../parts/record.js";
 import { related } from "../../parts/related.js";
-import { acts, approvers, asked, nameOf, stateOf } from "./acts.js";
+import { roleName } from "../../parts/seed.js";
+import { acts, approvers, asked, stateOf } from "./acts.js";
 import { story } from "./request-story.js";
 import { REQUESTS as T } from "./strings.js";
 
@@ -23,7 +24,7 @@ export async function show(page) {
   await record(page, {
     base,
     crumbs: [[PATH, T.title]],
-    title: T.titleOf(nameOf(request), request.userName),
+    title: T.titleOf(roleName(request), request.userName),
     state: stateOf(request),
     primary: approve || close || withdraw,
     acts: [],
@@ -78,9 +79,9 @@ function who(page, request) {
     [
       T.role,
       [
-        page.may("GET /api/role/{id}") ? link(`/roles/${roleId}`, nameOf(request)) : nameOf(request),
+        page.may("GET /api/role/{id}") ? link(`/roles/${roleId}`, roleName(request)) : roleName(request),
         " ",
-        nameOf(request) !== roleCode && h("code", null, roleCode),
+        roleName(request) !== roleCode && h("code", null, roleCode),
       ],
     ],
     [T.who, page.may("GET /api/user/{id}") ? link(`/users/${userId}`, userName) : userName],

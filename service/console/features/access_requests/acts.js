@@ -33,11 +33,6 @@ export function stateOf(request) {
   );
 }
 
-/** Return the name of the requested role; the code of a deleted one. @param {AccessRequest} request */
-export function nameOf({ roleName: name, roleCode }) {
-  return name ? roleName({ roleName: name, roleCode }) : roleCode;
-}
-
 /** Return for how long the role is asked for. @param {AccessRequest} request */
 export function lasting({ duration, until }) {
   return duration ? T.duration(duration) : until && T.until(timeText(until));
@@ -90,7 +85,7 @@ async function done(page, text) {
 /** @param {Page} page @param {AccessRequest} request */
 function approve(page, request) {
   const { id, userName } = request;
-  const role = nameOf(request);
+  const role = roleName(request);
   const title = T.approveTitle(role, userName);
   return attempt(title, async () => {
     const made = await ask({
@@ -125,7 +120,7 @@ function outlook({ state, from, stages }) {
 /** @param {Page} page @param {AccessRequest} request */
 async function deny(page, request) {
   const { id, userName } = request;
-  const role = nameOf(request);
+  const role = roleName(request);
   const made = await ask({
     title: T.denyTitle(role, userName),
     text: T.denyText,
@@ -141,7 +136,7 @@ async function deny(page, request) {
 /** @param {Page} page @param {AccessRequest} request */
 async function withdraw(page, request) {
   const { id } = request;
-  const role = nameOf(request);
+  const role = roleName(request);
   const made = await ask({
     title: T.withdrawTitle(role),
     text: T.withdrawText,
@@ -155,7 +150,7 @@ async function withdraw(page, request) {
 /** @param {Page} page @param {AccessRequest} request */
 async function close(page, request) {
   const { id, userName } = request;
-  const role = nameOf(request);
+  const role = roleName(request);
   const made = await ask({
     title: T.closeTitle(role, userName),
     text: T.closeText,

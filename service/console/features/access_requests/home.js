@@ -5,7 +5,8 @@ import * as queue from "../../core/queue.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { block, rows } from "../../parts/block.js";
 import { coming, time } from "../../parts/time.js";
-import { acts, lasting, nameOf, stateOf } from "./acts.js";
+import { roleName } from "../../parts/seed.js";
+import { acts, lasting, stateOf } from "./acts.js";
 import { requestableRoles, roleRow } from "./catalogue.js";
 import { REQUESTS as T } from "./strings.js";
 
@@ -41,7 +42,7 @@ async function waiting(page) {
 /** @param {Page} page @param {AccessRequest} request */
 function waitingRow(page, request) {
   const { id, userName, emergency, reason, state, deadline } = request;
-  const role = nameOf(request);
+  const role = roleName(request);
   const { approve, deny, close } = acts(page, request);
   return {
     mark: emergency && badge(T.emergency, "warn"),
@@ -63,7 +64,7 @@ async function ownRequests(page) {
   return [
     rows(
       data.items.map((request) => ({
-        text: [link(`${PATH}/${request.id}`, nameOf(request)), " ", stateOf(request)],
+        text: [link(`${PATH}/${request.id}`, roleName(request)), " ", stateOf(request)],
         help: [
           lasting(request),
           " · ",

@@ -5,7 +5,8 @@ import { inWords, withChanges } from "../../parts/logs.js";
 import { requestLine } from "../../parts/request-line.js";
 import { countdown, endOf } from "../../parts/role-endings.js";
 import { time, timeText } from "../../parts/time.js";
-import { nameOf } from "./acts.js";
+import { roleName } from "../../parts/seed.js";
+
 import { REQUESTS as T } from "./strings.js";
 
 /** The most operations of the author that are told. */
@@ -90,7 +91,7 @@ function asking(request) {
   const { createTime: at, userName, reason, askedDecisionId } = request;
   return {
     at,
-    text: [T.steps.asked(userName, nameOf(request)), quoted(reason)],
+    text: [T.steps.asked(userName, roleName(request)), quoted(reason)],
     more: decision(askedDecisionId),
   };
 }
