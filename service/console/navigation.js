@@ -77,7 +77,7 @@ export function navigationOf(views) {
 }
 
 /**
- * Return entries, and after them those that views of features bring.
+ * Return `own`, with each entry of a view placed after the entry that it names.
  * @param {Entry[]} own @param {import("./types/view").View[]} views
  */
 function joined(own, views) {
@@ -89,7 +89,7 @@ function joined(own, views) {
   return entries;
 }
 
-/** The path of the notices, which the account says the number of. */
+/** The path of the notices; the account menu shows their number. */
 export const NOTICES = "/account/notices";
 
 /** The pages about the caller's own account. @type {Entry[]} */

@@ -10,10 +10,10 @@ import { Problem } from "./portcullis.js";
 /** @import { Session } from "./portcullis.js" */
 /** @import { OwnEvent } from "./types.js" */
 
-const QUIET = 45_000; // ms without a byte after which the connection is taken for lost: three heartbeats
+const QUIET = 45_000; // ms without a byte after which the connection counts as lost: three heartbeats
 const SPREAD = 1_000; // ms over which clients react to a change that concerns many
 const LONGEST = 60_000; // ms between two attempts
-/** The statuses that say that there is no stream, and will be none. */
+/** Statuses after which a retry is useless: the service has no stream for this session. */
 const NONE = [403, 404, 405, 409];
 
 /**

@@ -141,11 +141,11 @@ export interface Answer {
 /** An event about the caller's own account: `connected`, `permissions` or `end`. */
 export interface OwnEvent {
   event: string;
-  /** Empty without one. */
+  /** The id of the event; empty for an event without an id. */
   id: string;
   /** Of `connected` and `permissions`: `roles` and `permissions`; of `end`: the `reason`. */
   data: any;
-  /** Milliseconds before the next connection, 0 if it does not say. */
+  /** Milliseconds before the next connection; 0 if the event does not set it. */
   retry: number;
 }
 

@@ -60,7 +60,7 @@ const APART = new RegExp(`${HAN}(?: \n|\n )${HAN}`, "u");
 
 /**
  * Return Chinese words with a blank where Chinese characters meet Latin letters or digits, and without one between
- * Chinese characters: what a text says of a name fits a kind with a name too. Names stay as they are.
+ * Chinese characters: so a text fits a name, and a kind with a name. Names stay as they are.
  * @param {readonly Word[]} words
  * @returns {Word[]}
  */

@@ -71,7 +71,7 @@ class _Known:
         return all(answer.value == epoch for answer, epoch in zip(answers, self.epochs, strict=True))
 
     def caller(self, claims: DelegatedClaims, person: Caller, agent: Caller) -> Caller:
-        """Return the person within the ceilings; equal rights and scopes share one caller."""
+        """Return the person within the ceilings; requests with the same token and rights share one caller."""
         key = (person, agent, claims.scope, claims.iat)
         caller = self._callers.get(key)
         if caller is None:

@@ -19,10 +19,10 @@ sentence: Final = feature_sentences(
         "delegation_of_everything": "must begin with a name: an agent can't have all permissions",
         "code_not_yours": "is not among your permissions",
         "ask_me_not_delegated": "is not among the permissions of the delegation",
-        "service_unknown": "is no service",
+        "service_unknown": "is not a known service",
         "too_many_approvals": "Too many calls of the agent wait for an approval",
         "no_such_approval": "No such call waits for your approval",
-        "digest_of_another_call": "is that of another call",
+        "digest_of_another_call": "does not match this call",
         # Findings
         "agents_suspended": "{count, plural, one {# agent is} other {# agents are}} suspended, since the "
         "owner has left: {agents}",

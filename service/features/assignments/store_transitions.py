@@ -101,4 +101,4 @@ async def page(
         order=(transition.c.time.desc(), transition.c.assignment_id.desc(), transition.c.kind),
         counted=sa.select(transition.c.assignment_id).select_from(of_user),
     )
-    return Page(tuple(Transition(**row._mapping) for row in listed.items), listed.total)  # noqa: SLF001
+    return Page(tuple(Transition(**row._mapping) for row in listed.items), listed.total)  # noqa: SLF001 - SQLAlchemy's public name

@@ -35,8 +35,8 @@ class ApiKey(NamedTuple):
     def digest_of(self, kind: Kind) -> bytes:
         """Return the SHA-256 of the secret, which is stored instead of the secret.
 
-        A fast hash is enough: a secret of 190 bits can't be found by trying. That of a person's key is of
-        another text: versions before 0.4.0, which know no keys of people, accept none.
+        A fast hash is enough: a secret of 190 bits can't be found by trying. The digest of a
+        person's key covers a prefix too, so that versions before 0.4.0 reject these keys.
         """
         return sha256(f"{_PREFIXES[kind]}{self.secret}".encode()).digest()
 

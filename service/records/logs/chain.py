@@ -165,12 +165,11 @@ async def entries(
     key: str | None = None,
     first: int = 0,
 ) -> AsyncGenerator[Row[*tuple[Any, ...]], None]:
-    """Yield the entries of a UTC day in the order of their chains: id, chain columns, salts, ``columns``.
+    """Yield the entries of a UTC day in the order of their chains.
 
-    The chain columns are followed by ``salts`` and ``erased``.
-
-    With ``key``, only those of its chain from number ``first`` on. Addresses and JSON are returned as text.
-    The ``OUTERMOST`` days have all entries beyond, too. Only ``_AT_ONCE`` entries are in memory at a time.
+    A row has the id, the chain columns, ``salts``, ``erased``, and ``columns``, of which addresses and JSON
+    are text. With ``key``, only those of its chain from number ``first`` on. The ``OUTERMOST`` days have all
+    entries beyond, too. Only ``_AT_ONCE`` entries are in memory at a time.
     """
     table = TABLES[log]
     moment = table.c.create_time

@@ -52,7 +52,7 @@ export async function show(page) {
       }),
     empty: h("p", { class: "empty" }, T.none),
   });
-  /** What the agent has to be told about the delegation that was made last. */
+  /** The number of the newest delegation, to pass to the agent. */
   const made = h("div", { "aria-live": "polite" });
   if (!agents.items.length) {
     page.put(list, card(T.make, h("p", null, T.noAgents)));
