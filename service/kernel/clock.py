@@ -26,20 +26,21 @@ def from_seconds(seconds: float) -> datetime:
 class TextClock:
     """Formats the time that ``now`` returns, in seconds since the epoch, for lines of logs.
 
-    Each text is kept: many lines are written in one millisecond.
+    The text of a second is kept: many lines are written in it, on a fast machine as on a slow one.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._moment = -1  # of the text, in milliseconds
+        self._second = -1  # of the text
         self._text = ""
 
     def text(self) -> str:
-        """Return the time in RFC 3339, UTC, with milliseconds."""
+        """Return the time in RFC 3339, UTC, with milliseconds, rounded down."""
         moment = int(self._now() * 1000)
-        if moment != self._moment:
-            self._moment, self._text = moment, rfc3339(from_seconds(moment / 1000))
-        return self._text
+        second = moment // 1000
+        if second != self._second:
+            self._second, self._text = second, rfc3339(from_seconds(second)).removesuffix("000Z")
+        return f"{self._text}{moment % 1000:03}Z"
 
 
 def whole_milliseconds(moment: datetime) -> datetime:

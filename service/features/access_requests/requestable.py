@@ -17,8 +17,11 @@ from service.records.database.transactions import Database
 
 def requestable_codes(policy: Policy, held: HeldCodes | None) -> list[str]:
     """Return the codes of the roles that a holder of ``held`` may request, sorted."""
+    names = policy.rules.objects(REQUEST)
+    if not names:
+        return []
     decider = BatchDecider(policy)
-    codes = sorted({role_of(name) for name in policy.rules.objects(REQUEST)})
+    codes = sorted({role_of(name) for name in names})
     return [code for code in codes if decider.opens(REQUEST, ask(code), held)]
 
 
