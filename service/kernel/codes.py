@@ -98,6 +98,15 @@ class HeldCodes:
             return False
         return any(_fits(head, trailing, segments) for head, trailing in self.patterns)
 
+    def holds(self, code: str) -> bool:
+        """True if a held code grants ``code`` in any way."""
+        return (
+            self.holds_exactly(code)
+            or self.holds_everything(code)
+            or self.holds_subtree(code)
+            or self.holds_pattern(code)
+        )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HeldCodes) and self.asked_as == other.asked_as
 
@@ -111,7 +120,7 @@ class HeldCodes:
 class Ceiling(NamedTuple):
     """A further caller who must be allowed too: ``by`` names it, ``codes`` are those that it asks with.
 
-    ``BY_APPROVAL`` is the opposite: it denies whatever its codes open.
+    ``BY_APPROVAL`` asks with the codes of ``BY_DELEGATION`` except its own: see ``ExceptCodes``.
     """
 
     by: str
@@ -127,10 +136,44 @@ BY_DELEGATION: Final = "delegation"
 BY_APPROVAL: Final = "approval"
 """The ceiling of a call that its person has not approved: codes of which each use needs an approval.
 
-It denies each object that these codes open, and that is closed without a code.
+It denies each object that no other code of the delegation opens, and that is closed without a code.
 """
 NO_CODES: Final = HeldCodes()
 """A caller with a session, and without a code."""
+
+
+class ExceptCodes(HeldCodes):
+    """The codes ``held`` except ``excluded``: no permission code that ``excluded`` grants is held.
+
+    Patterns have no exact difference, so each code of a line is looked up in both.
+    """
+
+    __slots__ = ("excluded",)
+
+    def __init__(self, held: Iterable[str], excluded: Iterable[str]) -> None:
+        super().__init__(held)
+        self.excluded = HeldCodes(excluded)
+        self.asked_as = (self.codes, "except", self.excluded.codes)
+        self._hash = hash(self.asked_as)
+
+    def holds_exactly(self, code: str) -> bool:
+        """Return the answer of ``HeldCodes``; False for an excluded code."""
+        return super().holds_exactly(code) and not self.excluded.holds(code)
+
+    def holds_everything(self, code: str) -> bool:
+        """Return the answer of ``HeldCodes``; False for an excluded code."""
+        return super().holds_everything(code) and not self.excluded.holds(code)
+
+    def holds_subtree(self, code: str) -> bool:
+        """Return the answer of ``HeldCodes``; False for an excluded code."""
+        return super().holds_subtree(code) and not self.excluded.holds(code)
+
+    def holds_pattern(self, code: str) -> bool:
+        """Return the answer of ``HeldCodes``; False for an excluded code."""
+        return super().holds_pattern(code) and not self.excluded.holds(code)
+
+    def __repr__(self) -> str:
+        return f"ExceptCodes({sorted(self.codes)}, {sorted(self.excluded.codes)})"
 
 
 class BoundedCodes(HeldCodes):
@@ -145,7 +188,18 @@ class BoundedCodes(HeldCodes):
     def __init__(self, account: Iterable[str], ceilings: Iterable[Ceiling]) -> None:
         self.account = HeldCodes(account)
         self.ceilings = tuple(ceilings)
-        self.callers = (self.account, *(HeldCodes(ceiling.codes) for ceiling in self.ceilings))
+        delegated = [
+            code for ceiling in self.ceilings if ceiling.by == BY_DELEGATION for code in ceiling.codes
+        ]
+        self.callers = (
+            self.account,
+            *(
+                ExceptCodes(delegated, ceiling.codes)
+                if ceiling.by == BY_APPROVAL
+                else HeldCodes(ceiling.codes)
+                for ceiling in self.ceilings
+            ),
+        )
         """Those whom the policy is asked about: the account, then each ceiling."""
         codes = self.account.codes
         for ceiling in self.ceilings:

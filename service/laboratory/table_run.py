@@ -14,7 +14,7 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import OPENING_NOTHING, Rule, as_csv
-from service.kernel.codes import BY_APPROVAL, NO_CODES, BoundedCodes, HeldCodes
+from service.kernel.codes import BoundedCodes, HeldCodes
 from service.laboratory.analysis.explain import reason_of
 from service.laboratory.tables import Asked, Case, Question, Table
 
@@ -64,11 +64,8 @@ def casbin_decider(enforcer: Any) -> Decide:
     def decide(question: Question) -> tuple[bool, Rule | None]:
         if isinstance(question.held, BoundedCodes):
             allowed, line = decide(replace(question, held=question.held.account))
-            for ceiling, codes in zip(question.held.ceilings, question.held.callers[1:], strict=True):
-                within, _ = decide(replace(question, held=codes))
-                if ceiling.by == BY_APPROVAL:
-                    within = not within or decide(replace(question, held=NO_CODES))[0]
-                allowed = allowed and within
+            for codes in question.held.callers[1:]:
+                allowed = allowed and decide(replace(question, held=codes))[0]
             return (True, line) if allowed else (False, None)
         caller = ANONYMOUS if question.held is None else question.held
         allowed, line = enforcer.enforce_ex(question.layer, question.object, caller)

@@ -154,7 +154,7 @@ class Bounded(_Strict):
     """A person within ceilings: an own API key, or an agent that acts for the person.
 
     ``holds`` are the codes of the person, ``key`` the scopes of the key, ``agent`` and ``delegation`` the
-    codes of both, and ``approval`` those of which each use needs an approval.
+    codes of both, and ``approval`` codes of the delegation of which each use needs an approval.
     """
 
     holds: list[str]

@@ -6,7 +6,7 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
 from typing import ClassVar, Final, NamedTuple
@@ -32,7 +32,7 @@ from service.errors import Decided
 from service.kernel.assurance import Satisfied
 from service.kernel.cache_sizes import cache_size
 from service.kernel.clock import from_seconds
-from service.kernel.codes import BY_APPROVAL, NO_CODES, BoundedCodes, Ceiling, HeldCodes
+from service.kernel.codes import BY_APPROVAL, BoundedCodes, Ceiling, ExceptCodes, HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import Span
 from service.kernel.permission_map import PermissionMap
@@ -402,17 +402,13 @@ class Policy:
         ceilings: tuple[Ceiling, ...] = ()
         if isinstance(held, BoundedCodes):
             ceilings = held.ceilings
-            parts = (
-                self.judge(layer, object_, held.account),
-                *(
-                    self._within(layer, object_, ceiling, caller)
-                    for ceiling, caller in zip(ceilings, held.callers[1:], strict=True)
-                ),
-            )
+            parts = tuple(self.judge(layer, object_, caller) for caller in held.callers)
             held = held.account
             allowed = all(part.allowed for part in parts)
             line = parts[0].line if allowed else None
         else:
+            if isinstance(held, ExceptCodes):  # another question than that about all of its codes
+                ceilings = (Ceiling(BY_APPROVAL, held.excluded.codes),)
             allowed, line = self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
         decision = Decision(
             allowed=allowed,
@@ -432,14 +428,6 @@ class Policy:
         if MAX_REMEMBERED:
             self._remembered[key] = decision
         return decision
-
-    def _within(self, layer: str, object_: str, ceiling: Ceiling, caller: HeldCodes) -> Decision:
-        """Return the decision about a ceiling; that of ``BY_APPROVAL`` allows what its codes do not open."""
-        decision = self.judge(layer, object_, caller)
-        if ceiling.by != BY_APPROVAL:
-            return decision
-        opens = decision.allowed and not self.judge(layer, object_, NO_CODES).allowed
-        return replace(decision, allowed=not opens)
 
 
 DECISION_ID = "portcullis.decision.id"

@@ -334,8 +334,8 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | Satisfied | 
     if isinstance(held, BoundedCodes):
         names = ("account", *(ceiling.by for ceiling in held.ceilings))
         parts = tuple(
-            _part(by, part.allowed, _layer(policy, layer, name, caller))
-            for by, part, caller in zip(names, decision.parts, held.callers, strict=True)
+            _part(by, _layer(policy, layer, name, caller))
+            for by, caller in zip(names, held.callers, strict=True)
         )
         held = held.account
     return LayerExplained(
@@ -356,12 +356,7 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | Satisfied | 
     )
 
 
-def _part(by: str, allowed: bool, layer: LayerExplained) -> PartExplained:
-    if (
-        allowed is not layer.allowed
-    ):  # a call to approve: the line that opens the object is that of the denial
-        reason: Reason = "opened" if allowed else "not_held"
-        return PartExplained(by, allowed, reason, layer.line, layer.rows, layer.fired, layer.decision_id)
+def _part(by: str, layer: LayerExplained) -> PartExplained:
     return PartExplained(
         by, layer.allowed, layer.reason, layer.line, layer.rows, layer.fired, layer.decision_id
     )

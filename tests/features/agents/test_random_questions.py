@@ -1,7 +1,8 @@
 """Random questions about agents: no agent may do what its person, its roles or its delegation do not allow.
 
 The expected answers are a statement of ``docs/reference/agents.md``: all three hold a code that opens the
-object, and no code to approve opens it, unless it is open without a code.
+object. Unless it is open without a code or the call is approved, a code of the delegation that needs no
+approval opens it.
 """
 
 import random
@@ -51,7 +52,10 @@ def test_an_agent_may_do_what_all_three_allow_and_nothing_else() -> None:
         def opens(held: set[str], lines: set[str] = lines) -> bool:
             return bool(lines & OPEN) or any(covers(held, code) for code in lines if ":" in code)
 
-        to_approve = bool(approval) and opens(approval) and not opens(set())
+        free = {code for code in lines if ":" in code and not covers(approval, code)}
+        to_approve = (
+            bool(approval) and not lines & OPEN and not any(covers(delegation, code) for code in free)
+        )
         expected = all(map(opens, (person, agent, delegation))) and not to_approve
         decision = POLICY.judge(layer, name, bounded(person, ceilings))
         assert decision.allowed is expected, (layer, name, person, agent, delegation, approval)
