@@ -198,6 +198,12 @@ def test_no_answer_is_a_problem_too(tab: Callable[[], Page]) -> None:
     assert page.evaluate("() => code(session.logIn('nobody', 'x'))") == "unreachable"
 
 
+FOLLOWED: Final = """{
+  menus: (tree) => { globalThis.shown = tree; },
+  happened: ({ event }) => { (globalThis.happened ??= []).push(event); },
+}"""
+
+
 def test_tabs_share_one_event_stream_and_learn_of_changed_rights_by_it(
     house: House, tab: Callable[[], Page]
 ) -> None:
@@ -206,8 +212,12 @@ def test_tabs_share_one_event_stream_and_learn_of_changed_rights_by_it(
     asked: list[str] = []
 
     def follow(page: Page) -> None:
-        page.on("request", lambda sent: asked.append(sent.method) if sent.url.endswith("/mine") else None)
-        page.evaluate("() => import('./events.js').then(({ follow }) => { follow(session); })")
+        page.on(
+            "request", lambda sent: asked.append(sent.method) if sent.url.endswith("/events/mine") else None
+        )
+        page.evaluate(
+            f"() => import('./events.js').then(({{ follow }}) => {{ follow(session, {FOLLOWED}); }})"
+        )
 
     first, second = tab(), tab()
     log_in(first, "follower")
@@ -218,6 +228,8 @@ def test_tabs_share_one_event_stream_and_learn_of_changed_rights_by_it(
     house.send("PATCH", f"/api/user/{number}", {"roleIds": [auditor["id"]]})
     for page in (first, second):
         page.wait_for_function("() => session.may('system:role:list')")
+        page.wait_for_function("() => globalThis.happened?.includes('role.given')")
+        page.wait_for_function("() => globalThis.shown?.codes.includes('system:role:list')")
     assert asked.count("GET") == 1
     first.close()  # the other tab goes on after the last event
     house.send("PATCH", f"/api/user/{number}", {"roleIds": []})

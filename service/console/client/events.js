@@ -13,17 +13,28 @@ import { Problem } from "./portcullis.js";
 const QUIET = 45_000; // ms without a byte after which the connection counts as lost: three heartbeats
 const SPREAD = 1_000; // ms over which clients react to a change that concerns many
 const LONGEST = 60_000; // ms between two attempts
+/** Events after which front ends show something else; all others report what happened. */
+const CHANGES = ["connected", "permissions", "end"];
 /** Statuses after which a retry is useless: the service has no stream for this session. */
 const NONE = [403, 404, 405, 409];
 
 /**
  * Follow the events of the account that `session` has identified, until `signal` is aborted or another user signs in.
  * `changed` is called in each tab when roles, codes, menus or operations have changed, and when the session has ended:
- * `end` is the name of that event. By default it calls `identify`, which then asks for a login.
+ * `end` is the name of that event. By default it calls `identify`, which then asks for a login. `menus` then gets the
+ * tree of `session.menus()`. `happened` is called with each named event, such as `role.given`, and with `sessions`.
  * @param {Session} session
- * @param {{ changed?: (event: OwnEvent) => unknown, signal?: AbortSignal }} [options]
+ * @param {{
+ *   changed?: (event: OwnEvent) => unknown,
+ *   menus?: (tree: any) => unknown,
+ *   happened?: (event: OwnEvent) => unknown,
+ *   signal?: AbortSignal,
+ * }} [options]
  */
-export async function follow(session, { changed = () => session.identify(), signal } = {}) {
+export async function follow(
+  session,
+  { changed = () => session.identify(), menus, happened = () => {}, signal } = {},
+) {
   const user = session.me?.id;
   const name = `${session.name}-events`;
   const channel = new BroadcastChannel(name);
@@ -32,12 +43,16 @@ export async function follow(session, { changed = () => session.identify(), sign
 
   /** @param {OwnEvent} event */
   function take(event) {
+    const isFirst = last === ""; // a later `connected` means that events were missed
     if (event.id) last = event.id;
-    if (isOver() || (event.event === "connected" && isKnown(session, event))) return;
+    if (isOver() || (event.event === "connected" && isFirst && isKnown(session, event))) return;
+    const isChange = CHANGES.includes(event.event);
     const spread = event.event === "end" ? 0 : Math.random() * SPREAD;
     setTimeout(async () => {
       try {
-        if (!isOver()) await changed(event);
+        if (isOver()) return;
+        await (isChange ? changed(event) : happened(event));
+        if (menus && isChange && event.event !== "end" && !isOver()) menus(await session.menus());
       } catch {
         // The next request of the page meets the same, and says what is wrong.
       }

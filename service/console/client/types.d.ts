@@ -138,12 +138,15 @@ export interface Answer {
   headers: Headers;
 }
 
-/** An event about the caller's own account: `connected`, `permissions` or `end`. */
+/** An event about the caller's own account: `connected`, `permissions`, `sessions`, `end`, or a kind such as `role.given`. */
 export interface OwnEvent {
   event: string;
   /** The id of the event; empty for an event without an id. */
   id: string;
-  /** Of `connected` and `permissions`: `roles` and `permissions`; of `end`: the `reason`. */
+  /**
+   * Of `connected` and `permissions`: `roles` and `permissions`; of `sessions`: the live sessions; of `end`: the
+   * `reason`; of other events: `id`, `timestamp` and `data`.
+   */
   data: any;
   /** Milliseconds before the next connection; 0 if the event does not set it. */
   retry: number;

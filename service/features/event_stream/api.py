@@ -20,11 +20,14 @@ class OwnEvents(Endpoint[EventStreams], at="/api/events/mine"):
 
         `connected` begins a new stream. `permissions` reports that roles, permission codes, menus or allowed
         operations of the caller have changed: read them again. Both have `roles` and `permissions` as
-        `GET /api/user/info`. `end` reports that the session has ended; do not connect again with it.
+        `GET /api/user/info`. `sessions` lists the caller's sessions after one began or ended. `end` reports
+        that the session of the stream has ended; do not connect again with it. Other events, such as
+        `role.given`, report what happened to the account, with `id`, `timestamp` and `data` as webhooks get
+        them.
 
-        After a lost connection, send the id of the last event in `Last-Event-ID`: a change since then is
-        reported at once. The stream belongs to the device session, outlives the access token, and ends with
-        the session. A session has at most `auth.event_streams` of them. API keys have none.
+        After a lost connection, send the id of the last event in `Last-Event-ID`: missed events and changes
+        follow at once. The stream belongs to the device session, outlives the access token, and ends with the
+        session. A session has at most `auth.event_streams` of them. API keys have none.
         """
         return await self.part.open(context)
 

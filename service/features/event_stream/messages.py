@@ -1,6 +1,5 @@
 """The text of an event stream (HTML Living Standard §9.2, server-sent events)."""
 
-import re
 from typing import Any, Final
 
 from service.errors import BadRequest
@@ -14,7 +13,6 @@ HEARTBEAT: Final = b":\n\n"
 
 _HEADER: Final = "Last-Event-ID"
 _SENT: Final = _HEADER.lower().encode("ascii")
-_ID: Final = re.compile(rb"[0-9a-f]{32}")
 
 
 def message(event: str, data: Any, place: str = "", retry: int = 0) -> bytes:
@@ -36,11 +34,11 @@ def resumed(retry: int) -> bytes:
     return b"retry: %d\n%b" % (retry, HEARTBEAT)
 
 
-def last_place(context: RequestContext) -> str | None:
-    """Return the id of the last event that the client has; None for a new one, BadRequest if malformed."""
-    given = context.request.raw_header(_SENT)
-    if not given:
-        return None
-    if _ID.fullmatch(given) is None:
-        raise BadRequest(sentence("last_event_id_malformed", header=_HEADER))
-    return given.decode("ascii")
+def last_id(context: RequestContext) -> bytes:
+    """Return the id of the last event that the client has; empty for a new stream."""
+    return context.request.raw_header(_SENT) or b""
+
+
+def malformed() -> BadRequest:
+    """Return the refusal of an id that no event of a stream has."""
+    return BadRequest(sentence("last_event_id_malformed", header=_HEADER))

@@ -12,12 +12,15 @@ import structlog
 
 from service.app.parts import Part
 from service.errors import Conflict, Overloaded, RateLimited, RefreshRequired, Unavailable
-from service.features.event_stream.messages import MEDIA_TYPE, last_place, message, resumed
-from service.features.event_stream.rights import Followed, RightsReader
+from service.features.event_stream.account import AccountReader, State
+from service.features.event_stream.messages import MEDIA_TYPE, last_id, malformed, message, resumed
+from service.features.event_stream.places import Place, Places
+from service.features.event_stream.rights import RightsReader
 from service.features.event_stream.sentences import sentence
 from service.features.event_stream.sessions import EndReason, StreamSession
 from service.features.event_stream.stream import EventStream
 from service.kernel.core_sentences import sentence as core_sentence
+from service.kernel.feature import provided
 from service.kernel.metrics import Sample
 from service.web.content.streams import Stream
 from service.web.messages.context import RequestContext
@@ -39,15 +42,42 @@ _log = structlog.get_logger(__name__)
 
 
 class _Open:
-    """A stream with its session, and the rights that its client knows."""
+    """A stream with its session, and what its client knows."""
 
-    def __init__(self, session: StreamSession, stream: EventStream, digest: str) -> None:
+    def __init__(self, session: StreamSession, stream: EventStream, place: Place, places: Places) -> None:
         self.session = session
         self.stream = stream
-        self.digest = digest
+        self.place = place
+        self._places = places
         now = time.monotonic()
         self.renew_at = now + RENEW_EVERY
         self.until = now + LONGEST * random.uniform(0.9, 1.0)  # noqa: S311 - spreads load
+
+    def tell(self, state: State, retry: int = 0) -> None:
+        """Send all that the client does not know of ``state``."""
+        messages = []
+        for event in state.events:
+            if event.position > self.place.position:
+                self.place = self.place._replace(position=event.position)
+                messages.append(self._message(event.kind, event.content))
+        self.place = self.place._replace(position=max(self.place.position, state.position))
+        if self.place.rights != state.rights.digest:
+            self.place = self.place._replace(rights=state.rights.digest)
+            messages.append(self._message("permissions", state.rights.shown))
+        if self.place.sessions != state.sessions.digest:
+            self.place = self.place._replace(sessions=state.sessions.digest)
+            messages.append(self._message("sessions", state.sessions.shown))
+        if retry:
+            messages.insert(0, resumed(retry))
+        if messages:
+            self.stream.put(b"".join(messages))
+
+    def begin(self, state: State, retry: int) -> None:
+        """Send the first event of a new stream."""
+        self.stream.put(self._message("connected", state.rights.shown, retry))
+
+    def _message(self, event: str, data: Any, retry: int = 0) -> bytes:
+        return message(event, data, self._places.seal(self.session.user_id, self.place), retry)
 
 
 class EventStreams(Part):
@@ -58,12 +88,17 @@ class EventStreams(Part):
         self._store = stores.sessions
         self._most = container.settings.auth.event_streams
         self._operations: Sequence[Operation] = ()
-        self._reader = RightsReader(
+        off = container.settings.features.off
+        (own_events,) = provided("own-events", off).values() or (None,)
+        rights = RightsReader(
             sign_in.current_rights, stores.database, container.policy.live, lambda: self._operations
         )
+        self._reader = AccountReader(
+            rights, stores.sessions, None if own_events is None else own_events(stores.database)
+        )
+        self._places = Places(container.settings.auth)
         self._open: dict[str, _Open] = {}
         self._some = asyncio.Event()
-        self._rights: dict[int, Followed] = {}
         self._leaving: set[asyncio.Task[None]] = set()
         self._stopping = False
         self.runs = self._run
@@ -90,12 +125,18 @@ class EventStreams(Part):
     async def open(self, context: RequestContext) -> Stream:
         """Return the stream of the caller's session; it goes on after ``Last-Event-ID``.
 
+        An id that was not made for the caller's account counts as none.
+
         Raises Conflict for an API key, BadRequest for a malformed id, RateLimited if the session has as many
         streams as it may, RefreshRequired if the session has ended, Unavailable.
         """
-        caller, place = context.user, last_place(context)
+        caller, last = context.user, last_id(context)
         if caller.key_id is not None:
             raise Conflict(sentence("stream_without_session"), rule="kind_of_account")
+        try:
+            known = self._places.open(caller.user_id, last) if last else None
+        except ValueError:
+            raise malformed() from None
         self._require_room()
         session = StreamSession.of(caller, self._store.session_keys(caller.login_id, caller.device))
         answer = await self._store.checks.ask(session.keys)
@@ -106,31 +147,26 @@ class EventStreams(Part):
             refusal = sentence("too_many_event_streams", most=self._most)
             raise RateLimited(round(LEASE), "event_streams", refusal)
         try:
-            followed = await self._rights_of(caller.user_id)
+            state = await self._state_of(session, known)
             self._require_room()  # it may have stopped meanwhile
         except BaseException:
             self._leave(session, name)
             raise
-        return self._begin(session, name, followed, place)
-
-    def _begin(self, session: StreamSession, name: str, followed: Followed, place: str | None) -> Stream:
         stream = EventStream(lambda: self._forget(name))
+        place = known if known is not None and state.is_whole else state.place
+        opened = self._open[name] = _Open(session, stream, place, self._places)
         retry = random.randint(*_RETRY)  # noqa: S311 - spreads load
-        if place == followed.digest:
-            stream.put(resumed(retry))
+        if place is known:
+            opened.tell(state, retry)
         else:
-            event = "connected" if place is None else "permissions"
-            stream.put(message(event, followed.shown, followed.digest, retry))
-        self._open[name] = _Open(session, stream, followed.digest)
-        self._rights[session.user_id] = followed
+            opened.begin(state, retry)
         self._some.set()
         return Stream(stream.chunks(), MEDIA_TYPE, _HEADERS, stop=stream.end)
 
-    async def _rights_of(self, user_id: int) -> Followed:
-        followed = (await self._reader.read([user_id], self._rights)).get(user_id)
-        if followed is None:
+    async def _state_of(self, session: StreamSession, known: Place | None) -> State:
+        if (state := await self._reader.opening(session, known)) is None:
             raise RefreshRequired
-        return followed
+        return state
 
     def _require_room(self) -> None:
         if self._stopping:
@@ -152,11 +188,11 @@ class EventStreams(Part):
                 self._end_all()
             if not self._open:
                 self._some.clear()
-                self._rights = {}
+                self._reader.forget()
             await asyncio.sleep(max(0.1, LOOK_EVERY - (time.monotonic() - began)))
 
     async def _look(self, streams: dict[str, _Open]) -> None:
-        """End the streams whose sessions have ended, and tell the others what has changed."""
+        """End the streams whose sessions have ended, and report changes to the others."""
         if not streams:
             return
         answers = await asyncio.gather(
@@ -168,14 +204,16 @@ class EventStreams(Part):
                 _end(each, reason)
             elif not each.stream.has_ended:
                 living[name] = each
-        users = {each.session.user_id for each in living.values()}
-        self._rights = rights = await self._reader.read(users, self._rights, answers[0].all_rights)
+        since: dict[int, int] = {}
         for each in living.values():
-            if (followed := rights.get(each.session.user_id)) is None:
+            user_id, position = each.session.user_id, each.place.position
+            since[user_id] = min(position, since.get(user_id, position))
+        states = await self._reader.read(since, answers[0].all_rights)
+        for each in living.values():
+            if (state := states.get(each.session.user_id)) is None:
                 _end(each, "account_unusable")
-            elif each.digest != followed.digest:
-                each.digest = followed.digest
-                each.stream.put(message("permissions", followed.shown, followed.digest))
+            else:
+                each.tell(state)
         await self._renew(living)
 
     async def _renew(self, living: dict[str, _Open]) -> None:

@@ -31,7 +31,7 @@ class Followed(NamedTuple):
 
     caller: Caller
     policy: Policy
-    digest: str
+    digest: bytes
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class RightsReader:
         self._live = live
         self._operations = operations
         self._policy: Policy | None = None
-        self._passed: dict[HeldCodes, str] = {}
+        self._passed: dict[HeldCodes, bytes] = {}
 
     async def read(
         self, user_ids: Collection[int], known: dict[int, Followed], all_rights: bytes | None = None
@@ -92,7 +92,7 @@ class RightsReader:
         async with self._database.snapshot() as connection:
             return await store.menus_of_roles(connection, roles)
 
-    async def _passes(self, policy: Policy, held: HeldCodes) -> str:
+    async def _passes(self, policy: Policy, held: HeldCodes) -> bytes:
         """Return a digest of the operations that the policy allows to ``held``."""
         if policy is not self._policy or len(self._passed) >= MOST_KEPT:
             self._policy, self._passed = policy, {}
@@ -103,7 +103,7 @@ class RightsReader:
         return digest
 
 
-def _passed(policy: Policy, held: HeldCodes, operations: Sequence[Operation]) -> str:
+def _passed(policy: Policy, held: HeldCodes, operations: Sequence[Operation]) -> bytes:
     allowed = [
         operation.object
         for operation in cooperatively(operations)
@@ -112,10 +112,10 @@ def _passed(policy: Policy, held: HeldCodes, operations: Sequence[Operation]) ->
     return _hash(allowed)
 
 
-def _digest(caller: Caller, menus: dict[str, str], passed: str) -> str:
+def _digest(caller: Caller, menus: dict[str, str], passed: bytes) -> bytes:
     own = [(code, menus.get(code, "")) for code in sorted(caller.roles)]
     return _hash([own, sorted(caller.held.codes), passed])
 
 
-def _hash(value: Any) -> str:
-    return hashlib.blake2b(msgspec.json.encode(value), digest_size=16).hexdigest()
+def _hash(value: Any) -> bytes:
+    return hashlib.blake2b(msgspec.json.encode(value), digest_size=16).digest()

@@ -12,6 +12,8 @@ QUIET: Final = 15.0
 """Seconds without an event after which a heartbeat is sent."""
 MOST_WAITING: Final = 64
 """Messages that wait for a reader; a reader with more of them is dropped."""
+MOST_BYTES: Final = 262_144
+"""Their size; a single message may be larger."""
 
 
 class EventStream:
@@ -21,6 +23,7 @@ class EventStream:
         """``left`` is called once, when the stream has ended."""
         self._left = left
         self._waiting: deque[bytes] = deque()
+        self._size = 0
         self._news = asyncio.Event()
         self.has_ended = False
 
@@ -28,11 +31,13 @@ class EventStream:
         """Send a message; ends the stream without it if the reader is too slow."""
         if self.has_ended:
             return
-        if len(self._waiting) >= MOST_WAITING:
+        size = self._size + len(message)
+        if self._waiting and (len(self._waiting) >= MOST_WAITING or size > MOST_BYTES):
             self._waiting.clear()
             self.end()
             return
         self._waiting.append(message)
+        self._size = size
         self._news.set()
 
     def end(self, message: bytes = b"") -> None:
@@ -52,6 +57,7 @@ class EventStream:
                 if self._waiting:
                     content = b"".join(self._waiting)
                     self._waiting.clear()
+                    self._size = 0
                     yield content
                 elif self.has_ended:
                     return

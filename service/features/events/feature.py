@@ -54,6 +54,6 @@ FEATURE = Feature(
     routes="api:add_routes",
     jobs="jobs:jobs",
     checks="checks:CHECKS",
-    provides={"switched": "store:switch", "personal-data": "personal:KEPT"},
+    provides={"switched": "store:switch", "personal-data": "personal:KEPT", "own-events": "own:OwnEvents"},
     listens={"all-sessions-end": "store:sessions_end"},
 )

@@ -5,6 +5,7 @@ position. One transaction at a time moves committed events there: no event appea
 read. Two events of a user keep their order if the second one was recorded after the commit of the first.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -51,6 +52,25 @@ _MOVE: Final = sa.text(
     )
     INSERT INTO {SCHEMA}.rights_event (event_id, kind, user_id, event_time, data)
     SELECT event_id, kind, user_id, event_time, data FROM moved ORDER BY id
+    """  # noqa: S608 - internal names only
+)
+_CONCERNING: Final = sa.text(
+    f"""
+    WITH reader AS (
+        SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:positions AS bigint[])) AS reader (id, since)
+    ), held AS (
+        SELECT DISTINCT reader.id, since, role_id
+        FROM reader JOIN {SCHEMA}.user_role ON user_id = reader.id
+    )
+    SELECT reader.id AS reader_id, position, event_id, kind, user_id, event_time, data
+    FROM reader JOIN {SCHEMA}.rights_event ON user_id = reader.id
+    WHERE position > since AND position <= :until AND kind <> 'review.decided'
+    UNION ALL
+    SELECT held.id, position, event_id, kind, user_id, event_time, data
+    FROM {SCHEMA}.rights_event JOIN held ON role_id = CAST(data ->> 'roleId' AS bigint)
+    WHERE user_id IS NULL AND kind = 'role.codes_changed' AND position > since AND position <= :until
+        AND position > (SELECT min(since) FROM reader)
+    ORDER BY position, reader_id LIMIT :most
     """  # noqa: S608 - internal names only
 )
 _RECORD: Final = sa.text(f"SELECT {SCHEMA}.record_event(:kind, :user_id, '{{}}')")
@@ -124,33 +144,24 @@ async def last(connection: Connection) -> int:
     return await connection.scalar(sa.select(sa.func.max(rights_event.c.position))) or 0
 
 
-async def position_of(connection: Connection, event_id: UUID) -> int | None:
-    """Return the position of an event; None if it is unknown or was deleted."""
-    asked = sa.select(rights_event.c.position).where(rights_event.c.event_id == event_id)
-    return await connection.scalar(asked)
-
-
 async def after(connection: Connection, position: int, most: int) -> list[RightsEvent]:
     """Return at most ``most`` events after ``position``, in order."""
     later = _EVENT.select.where(rights_event.c.position > position)
     return await _EVENT.all(connection, later.order_by(rights_event.c.position).limit(most))
 
 
-async def concerning(connection: Connection, user_id: int, position: int, most: int) -> list[RightsEvent]:
-    """Return at most ``most`` events after ``position`` that concern one user, in order.
+async def concerning(
+    connection: Connection, since: Mapping[int, int], until: int, most: int | None = None
+) -> list[tuple[int, RightsEvent]]:
+    """Return users with events that concern them, in order: none after ``until``, at most ``most``.
 
-    These are the user's own events, changed codes of roles that the user has or will have, and publications
-    of the policy.
+    ``since`` has a position for each user; the events follow it. They are the user's own, and changed codes
+    of roles that the user has or will have. Decisions of reviewers are left out.
     """
-    table = rights_event.c
-    roles = sa.select(sa.cast(user_role.c.role_id, sa.Text)).where(user_role.c.user_id == user_id)
-    shared = sa.or_(
-        table.kind == "policy.published",
-        sa.and_(table.kind == "role.codes_changed", table.data["roleId"].astext.in_(roles)),
+    rows = await connection.execute(
+        _CONCERNING, {"ids": list(since), "positions": list(since.values()), "until": until, "most": most}
     )
-    concerned = sa.or_(table.user_id == user_id, sa.and_(table.user_id.is_(None), shared))
-    later = _EVENT.select.where(table.position > position, concerned)
-    return await _EVENT.all(connection, later.order_by(table.position).limit(most))
+    return [(row.reader_id, RightsEvent(*row[1:])) for row in rows]
 
 
 async def forget_old(connection: Connection, kept: timedelta, most: int) -> int:

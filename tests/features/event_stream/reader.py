@@ -59,6 +59,16 @@ class Reader:
             self.socket.settimeout(max(0.01, deadline - time.monotonic()))
             self._chunk()
 
+    def find(self, *kinds: str) -> list[Event]:
+        """Return the next event of each of ``kinds``, in whatever order they come; others are passed over."""
+        by_kind: dict[str, Event] = {}
+        while not by_kind.keys() >= set(kinds):
+            event = self.next()
+            assert event is not None, f"the stream has ended without one of {kinds}"
+            if event.kind in kinds:
+                by_kind.setdefault(event.kind, event)
+        return [by_kind[kind] for kind in kinds]
+
     def rest(self) -> list[Event]:
         """Return all events until the end."""
         events = []

@@ -4,7 +4,7 @@ import pytest
 
 from service.features.event_stream import stream as streams
 from service.features.event_stream.messages import HEARTBEAT, message
-from service.features.event_stream.stream import MOST_WAITING, EventStream
+from service.features.event_stream.stream import MOST_BYTES, MOST_WAITING, EventStream
 
 
 def test_no_value_begins_another_line() -> None:
@@ -14,14 +14,15 @@ def test_no_value_begins_another_line() -> None:
     assert (text.count("\n"), text.count("\r"), text[-2:]) == (5, 0, "\n\n")
 
 
-async def test_a_reader_that_is_too_slow_is_dropped_and_keeps_nothing_in_memory() -> None:
+@pytest.mark.parametrize("message", [b"short", b"x" * (MOST_BYTES // 2)])
+async def test_a_reader_that_is_too_slow_is_dropped_and_keeps_nothing_in_memory(message: bytes) -> None:
     ended = []
     stream = EventStream(lambda: ended.append(True))
     chunks = stream.chunks()
-    stream.put(b"first")
-    assert await anext(chunks) == b"first"
-    for number in range(3 * MOST_WAITING):
-        stream.put(b"%d" % number)
+    stream.put(3 * MOST_BYTES * b"f")
+    assert len(await anext(chunks)) == 3 * MOST_BYTES
+    for _ in range(3 * MOST_WAITING):
+        stream.put(message)
     assert (stream.has_ended, ended) == (True, [True])
     assert [chunk async for chunk in chunks] == []
 

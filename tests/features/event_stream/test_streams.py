@@ -18,13 +18,14 @@ def test_a_given_role_is_reported_to_its_holder_and_to_nobody_else(place: Place)
         assert "\ncache-control: no-store\r" in stream.head
         assert "\nx-accel-buffering: no\r" in stream.head
     lucky.gets_role()
-    reported = streams[0].next()
-    assert reported is not None
-    assert (reported.kind, reported.data) == ("permissions", {"roles": [lucky.name], "permissions": []})
+    given, rights = streams[0].find("role.given", "permissions")
+    assert rights.data == {"roles": [lucky.name], "permissions": []}
+    assert (given.data["id"][:4], given.data["data"]["roleCode"]) == ("msg_", lucky.name)
+    assert "user" not in repr(given)
     other.gets_role()
-    reported = streams[1].next()
-    assert reported is not None
-    assert reported.data == {"roles": [other.name], "permissions": []}
+    given, rights = streams[1].find("role.given", "permissions")
+    assert rights.data == {"roles": [other.name], "permissions": []}
+    assert given.data["data"]["roleCode"] == other.name
 
 
 def test_a_menu_of_a_held_role_and_a_code_are_reported(place: Place) -> None:
@@ -34,37 +35,83 @@ def test_a_menu_of_a_held_role_and_a_code_are_reported(place: Place) -> None:
     assert stream.next() is not None
     (button,) = place.send("GET", "/api/menu/list?authMark=system:role:list")["items"]
     place.send("PUT", f"/api/role/{person.role_id}/permissions", {"menuIds": [button["parentId"]]})
-    reported = stream.next()
-    assert reported is not None
-    assert (reported.kind, reported.data["permissions"]) == ("permissions", [])
+    (rights,) = stream.find("permissions")
+    assert rights.data["permissions"] == []
     place.send(
         "PUT", f"/api/role/{person.role_id}/permissions", {"menuIds": [button["id"], button["parentId"]]}
     )
-    reported = stream.next()
-    assert reported is not None
-    assert reported.data["permissions"] == ["system:role:list"]
+    changed, rights = stream.find("role.codes_changed", "permissions")
+    assert rights.data["permissions"] == ["system:role:list"]
+    assert changed.data["data"]["added"] == ["system:role:list"]
 
 
 def test_a_resumed_stream_reports_what_was_missed_once(place: Place) -> None:
-    person = place.person()
+    person, other = place.person(), place.person()
     token = person.log_in()
     first = place.open(token)
     begun = first.next()
     assert begun is not None
     first.close()
     person.gets_role()
-    token = person.log_in("other")
-    second = place.open(token, begun.id)
-    missed = second.next()
-    assert missed is not None
-    assert (missed.kind, missed.data["roles"]) == ("permissions", [person.name])
-    second.close()
-    third = place.open(token, missed.id)
+    other.gets_role()
     person.loses_role()
-    reported = third.next()
-    assert reported is not None
-    assert (reported.kind, reported.data["roles"]) == ("permissions", [])
-    assert reported.id == begun.id
+    person.gets_role()
+    token = person.log_in()
+    second = place.open(token, begun.id)
+    missed = [event for event in (second.next() for _ in range(5)) if event is not None]
+    assert [event.kind for event in missed] == [
+        "role.given",
+        "role.taken",
+        "role.given",
+        "permissions",
+        "sessions",
+    ]
+    given, taken, again, permissions, sessions = missed
+    assert taken.data["data"]["assignmentId"] == given.data["data"]["assignmentId"]
+    assert again.data["data"]["roleCode"] == person.name
+    assert permissions.data["roles"] == [person.name]
+    second.close()
+    with place.open(token, taken.id) as third:  # the same events have the same ids
+        repeated = third.next()
+        assert repeated is not None
+        assert repeated.data == again.data
+    with place.open(token, sessions.id) as last:
+        person.loses_role()
+        taken, permissions = last.find("role.taken", "permissions")
+        assert permissions.data["roles"] == []
+        assert taken.data["data"]["assignmentId"] == again.data["data"]["assignmentId"]
+
+
+def test_an_id_that_was_made_for_another_account_begins_a_new_stream(place: Place) -> None:
+    person, other = place.person(), place.person()
+    token = other.log_in()
+    with place.open(person.log_in()) as stream, place.open(token) as own:
+        of_person, begun = stream.next(), own.next()
+    assert of_person is not None
+    assert begun is not None
+    other.gets_role()
+    token = other.log_in()
+    forged = begun.id[:40] + ("A" if begun.id[40] != "A" else "B") + begun.id[41:]
+    for last in (of_person.id, forged):
+        with place.open(token, last) as stream:
+            first = stream.next()
+            assert first is not None
+            assert (first.kind, first.data["roles"]) == ("connected", [other.name])
+
+
+def test_other_sessions_of_the_account_are_reported_when_they_begin_and_end(place: Place) -> None:
+    person, other = place.person(), place.person()
+    streams = [place.open(each.log_in()) for each in (person, other)]
+    for stream in streams:
+        assert stream.next() is not None
+    token = person.log_in("phone")
+    (reported,) = streams[0].find("sessions")
+    assert [each["device"] for each in reported.data] == ["web", "phone"]
+    place.send("POST", "/api/auth/logout", token=token)
+    (reported,) = streams[0].find("sessions")
+    assert [each["device"] for each in reported.data] == ["web"]
+    with pytest.raises(TimeoutError):
+        streams[1].next(within=0.1)
 
 
 def test_a_stream_ends_with_its_session_whoever_ends_it(place: Place) -> None:
@@ -112,7 +159,8 @@ def test_a_key_has_no_stream(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["x", "0", "0" * 31, "0" * 33, "A" * 32, "0" * 32 + ", " + "0" * 32, "9" * 5000, "%0d%0a", "../"]
+    "given",
+    ["x", "0", "0" * 32, "A" * 90, "A" * 90 + "B", "A" * 92, "A" * 90 + "+", "9" * 5000, "%0d%0a", "../"],
 )
 def test_an_id_of_another_form_is_refused(place: Place, given: str) -> None:
     refused = place.open(place.administrator, given)

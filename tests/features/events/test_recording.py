@@ -153,10 +153,13 @@ async def test_one_user_reads_what_concerns_the_account_alone(recorded: Recorded
         answer = await each.ask("POST", "/api/auth/logout/all")
         assert answer.status == 200, answer.body
         await query(recorded.site, "DELETE FROM sys.role_menu WHERE role_id = %s", each.role_id)
-    await recorded.last()
+    until = await recorded.last()
     async with recorded.database.snapshot() as connection:
-        read = await store.concerning(connection, kestrel.user_id, start, 100)
-        assert await store.position_of(connection, read[0].event_id) == read[0].position
+        of_users = await store.concerning(
+            connection, {kestrel.user_id: start, merlin.user_id: until - 1}, until
+        )
+    read = [event for user_id, event in of_users if user_id == kestrel.user_id]
+    assert len(of_users) == len(read) + 1
     assert [(event.kind, event.user_id) for event in read] == [
         ("sessions.ended", kestrel.user_id),
         ("role.codes_changed", None),
