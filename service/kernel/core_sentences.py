@@ -326,8 +326,8 @@ _RECORDS: Final = {
     "no_full_button": "No enabled Button carries *, to which the resource could be bound",
     "old_password_open": "The password is set, but the session store has become unavailable: a login with "
     "the old password at that moment may have left a session. Reset it again when the store is back",
-    "one_request_or_policies": "name a request or two policies, not both",
-    "request_or_policies": "name a request by METHOD and PATH, or two policies by --equivalent",
+    "one_request_or_policies": "name a request, two policies or --within, not more than one",
+    "request_or_policies": "name a request by METHOD and PATH, two policies by --equivalent, or --within",
     "log_without_events": "it contains no event of a decision log",
     "too_few_replicas": "Too few replicas of the session store have confirmed this in time. It was done, "
     "but may be lost if the primary fails now",

@@ -63,7 +63,7 @@ def test_the_statements_that_the_page_shows_hold_of_the_shipped_policy(tmp_path:
 
     shown = read_invariants([tmp_path / "shown.yaml"])
 
-    assert len(shown.statements) == 6
+    assert len(shown.statements) == 7
     assert check(shown, SHIPPED.policy(Lines(), {}, 0), SEEDED) == Checked((), ())
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import singledispatchmethod
 from itertools import combinations, product
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
@@ -26,13 +26,16 @@ from service.authz.invariants.statements import (
     OnlyHolders,
     OnlyRoles,
     Statement,
+    WithinPerson,
 )
 from service.authz.proof.batch_decider import BatchDecider
 from service.authz.proof.conditions import Condition, condition_of, line_answers
 from service.authz.proof.escaping import escaping
+from service.authz.proof.within import escapes
 from service.kernel.codes import NO_CODES, HeldCodes
 
 T = TypeVar("T")
+_BOUNDED: Final = {"agent": "an agent that acts for a person", "key": "an API key of a person"}
 Roles = tuple[str, ...]
 """The codes of the roles of a user, sorted."""
 
@@ -253,6 +256,12 @@ class _Check:
                         f"the role {roles[0]}" if len(roles) == 1 else f"the roles {' and '.join(roles)}"
                     )
                     yield Violation(statement, f"{subject} can send {each.name}", (each.name, *roles))
+
+    @broken.register
+    def _(self, statement: WithinPerson) -> Iterator[Violation]:
+        for by in statement.callers:
+            for name, how in escapes(self._policy, by):
+                yield Violation(statement, f"{name}: {_BOUNDED[by]} {how}", (by, name, how))
 
     @broken.register
     def _(self, statement: Apart) -> Iterator[Violation]:

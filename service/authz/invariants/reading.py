@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -32,7 +32,9 @@ from service.authz.invariants.statements import (
     OnlyHolders,
     OnlyRoles,
     Statement,
+    WithinPerson,
 )
+from service.authz.proof.within import Bounded
 from service.kernel.codes import is_code
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
@@ -45,6 +47,7 @@ _KINDS: Final = (
     "no_user_holds",
     "grants_end_within",
     "code_needed_for",
+    "within_their_person",
 )
 _BESIDE: Final = {
     "only_roles": "reach",
@@ -75,6 +78,7 @@ class _Stated(_Strict):
     no_user_holds: list[str] | None = None
     grants_end_within: _EndsWithin | None = None
     code_needed_for: list[str] | None = None
+    within_their_person: list[Bounded] | None = None
     reach: list[str] | None = None
     except_roles: list[str] | None = None
     except_requests: list[str] | None = None
@@ -169,13 +173,13 @@ def _faults_of(stated: _Stated) -> Iterator[Fault]:
 
 
 def _beside_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
-    for name in sorted({*_BESIDE.values()} - {_BESIDE[kind]}):
+    for name in sorted({*_BESIDE.values()} - {_BESIDE.get(kind)}):
         if getattr(stated, name) is not None:
             yield (name,), f"{name} does not belong to {kind}"
 
 
 def _kind_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
-    if _BESIDE[kind] == "reach" and not stated.reach:
+    if _BESIDE.get(kind) == "reach" and not stated.reach:
         yield ("reach",), f"{kind} needs reach, the list of its requests"
     values, apart = getattr(stated, kind), kind.startswith("no_")
     if len(values) < 1 + apart:
@@ -207,6 +211,8 @@ def _value_fault(kind: str, text: str) -> str | None:
         return None if text else "a role code must not be empty"
     if kind == "code_needed_for":
         return None if text in METHODS else f"{text!r} must be one of {', '.join(METHODS)}"
+    if kind == "within_their_person":
+        return None  # read as one of the kinds
     if not is_code(text):
         return f"{text!r} is not a permission code"
     if kind.startswith("no_") and "*" in text.split(":"):
@@ -254,12 +260,13 @@ def _statement(stated: _Stated, place: str) -> Statement:
         return OnlyRoles(**common, roles=tuple(stated.only_roles), requests=reach)
     if stated.only_holders_of is not None:
         return OnlyHolders(**common, codes=tuple(stated.only_holders_of), requests=reach)
-    if stated.no_role_holds is not None:
-        return Apart(**common, among="roles", codes=tuple(stated.no_role_holds), excepted=roles)
-    if stated.no_user_holds is not None:
-        return Apart(**common, among="users", codes=tuple(stated.no_user_holds), excepted=roles)
+    if (apart := stated.no_role_holds or stated.no_user_holds) is not None:
+        among: Literal["roles", "users"] = "users" if stated.no_role_holds is None else "roles"
+        return Apart(**common, among=among, codes=tuple(apart), excepted=roles)
     if (ends := stated.grants_end_within) is not None:
         common |= {"roles": tuple(ends.roles or ()), "codes": tuple(ends.codes or ())}
         return EndsWithin(**common, days=ends.days, excepted=roles)
+    if stated.within_their_person is not None:
+        return WithinPerson(**common, callers=tuple(stated.within_their_person))
     excepted = tuple(stated.except_requests or ())
     return CodeNeeded(**common, methods=tuple(stated.code_needed_for or ()), excepted=excepted)

@@ -19,6 +19,7 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     Rule,
 )
+from service.authz.proof.within import Bounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,16 @@ class CodeNeeded(Statement):
 
     methods: tuple[str, ...]
     excepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithinPerson(Statement):
+    """No caller of these kinds passes where its person, its scopes, its roles or its delegation would not.
+
+    Checked for every possible caller.
+    """
+
+    callers: tuple[Bounded, ...]
 
 
 LISTED: Final = (RESOURCE, ENDPOINT, ACCOUNT)

@@ -4,9 +4,11 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
+from typing import get_args
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import METHODS
+from service.authz.engine.rules import ACCOUNT, ENDPOINT, METHODS
+from service.authz.proof.within import Bounded
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.errors import BadRequest, ValidationFailed
@@ -20,6 +22,7 @@ from service.laboratory.analysis.comparison import differing_requests, smallest_
 from service.laboratory.analysis.demands import beyond_login
 from service.laboratory.analysis.sources import Source
 from service.laboratory.prove import OBJECTS, Proof, ProvedRequest, prove
+from service.laboratory.prove_within import ProvedWithin, prove_within
 from service.web.messages.schema import Schema
 
 DIFFERENT = 2
@@ -59,18 +62,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--equivalent", nargs=2, metavar=("A", "B"), help="prove that two policies agree on all callers"
     )
+    parser.add_argument(
+        "--within",
+        choices=get_args(Bounded),
+        help="prove that agents, or API keys of people, do nothing that their person can't",
+    )
     add_usual(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
     """Print the condition, or whether the policies are equivalent; returns 2 if they are not.
 
+    With ``--within``, returns 2 if a key or an agent exceeds its person.
+
     Raises ``ValidationFailed`` for a path that no request may have, and ``PolicyError``.
     """
-    if options.equivalent:
-        if options.method:
+    if options.equivalent or options.within:
+        if options.method or (options.equivalent and options.within):
             raise ValidationFailed(("--equivalent", sentence("one_request_or_policies")))
-        return _compare(options, environ)
+        return _compare(options, environ) if options.equivalent else _within(options, environ)
     if not options.path:
         raise ValidationFailed(("PATH", sentence("request_or_policies")))
 
@@ -94,6 +104,36 @@ def _compare(options: Namespace, environ: Mapping[str, str]) -> int:
     answer, source = review(options, environ, tuple(options.equivalent), ask, roles=False)
     show(options, answer, lambda: _equivalence(answer, *options.equivalent), source=source)
     return 0 if answer.equivalent else DIFFERENT
+
+
+def _within(options: Namespace, environ: Mapping[str, str]) -> int:
+    async def ask(policies: Review, sources: Sequence[Source]) -> ProvedWithin:
+        policy = await policies.proposed(sources[0])
+        return await asyncio.to_thread(prove_within, policy, options.within)
+
+    answer, source = review(options, environ, (options.policy,), ask, roles=False)
+    show(options, answer, lambda: _ceilings(answer), source=source)
+    return DIFFERENT if answer.exceeding else 0
+
+
+def _ceilings(answer: ProvedWithin) -> Iterator[str]:
+    name, of = _BOUNDED[answer.caller]
+    if answer.exceeding:
+        yield f"{name} can do what its person, or one of its limits, does not allow:"
+        yield from (f"  {each.object}: {each.how}" for each in answer.exceeding)
+    else:
+        yield f"No possible {of} can do what its person, or one of its limits, does not allow."
+    yield "It passes an object exactly if each of these holds a code of one of the object's lines:"
+    yield from (f"  {party}" for party in answer.parties)
+    if answer.caller == "agent":
+        yield "  without an approval: the delegation except askMe"
+    endpoints = counted(len(answer.without_codes), "endpoint")
+    yield f"Without a code the layer {ENDPOINT} opens {endpoints} to it, as to each login; --json lists them."
+    acts = ", ".join(answer.acts) or "none"
+    yield f"The layer {ACCOUNT} closes all acts on accounts, sessions and approvals to it, except: {acts}."
+
+
+_BOUNDED = {"agent": ("An agent", "agent"), "key": ("An API key of a person", "API key of a person")}
 
 
 def _compared(before: Policy, after: Policy) -> Equivalence:

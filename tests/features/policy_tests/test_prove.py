@@ -5,12 +5,17 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from service.__main__ import main
+from service.authz.engine.lines import Lines
+from service.authz.engine.rules import Rule
+from service.authz.publishing.shipped import read_shipped
+from service.laboratory.prove_within import prove_within
 from tests.policies.stock import ROOT
 
 PAGE = (
@@ -81,8 +86,8 @@ def test_the_page_shows_what_the_command_prints(prove: Prove, line: str, answer:
     assert re.fullmatch(".+".join(map(re.escape, answer.split("…"))), f"Source: {done.source}\n{done.out}")
 
 
-def test_the_page_shows_both_forms() -> None:
-    assert len(SHOWN) == 2
+def test_the_page_shows_all_forms() -> None:
+    assert len(SHOWN) == 3
 
 
 def test_where_both_layers_need_a_code_one_of_each_is_needed(prove: Prove, tmp_path: Path) -> None:
@@ -204,10 +209,13 @@ def test_a_wildcard_that_a_new_binding_lets_through_is_found(prove: Prove, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([], "name a request by METHOD and PATH, or two policies"),
-        (["GET"], "name a request by METHOD and PATH, or two policies"),
+        ([], "name a request by METHOD and PATH, two policies"),
+        (["GET"], "name a request by METHOD and PATH, two policies"),
         (["GET", "/a//b"], "The path contains an empty"),
-        (["GET", "/a", "--equivalent", "shipped", "shipped"], "name a request or two policies, not both"),
+        (
+            ["GET", "/a", "--equivalent", "shipped", "shipped"],
+            "name a request, two policies or --within, not more than one",
+        ),
         (["GET", "/a", "--policy", "nowhere"], "'nowhere' is no policy"),
     ],
 )
@@ -298,3 +306,22 @@ def test_policies_that_differ_in_how_many_approve_are_not_equivalent(prove: Prov
 
     assert done.status == 2
     assert "approve role auditor stage 1 takes 2: only one of the two has it" in done.out
+
+
+def test_agents_and_keys_exceed_nobody_and_what_exceeds_is_named(prove: Prove) -> None:
+    for caller in ("agent", "key"):
+        done = prove("--within", caller, "--json")
+        answer = json.loads(done.out)
+        assert (done.status, answer["exceeding"]) == (0, [])
+        assert answer["acts"] == ["ban", "delete", "disable", "edit"]
+        assert "GET /api/user/profile" in answer["withoutCodes"]
+        assert "POST /api/user/profile/keys" not in answer["withoutCodes"]
+    line = Rule("assurance", "endpoint GET /api/role/list", "@personal-key")
+    shipped = read_shipped()
+    without = [rule for rule in shipped.assurance if rule.object != line.object]
+    wrong = replace(shipped, assurance=(*without, line)).policy(Lines(), {}, 1)
+    (exceeding,) = prove_within(wrong, "key").exceeding
+    assert exceeding.object == line.object
+    both = prove("--within", "agent", "GET", "/api/role/list")
+    assert both.status == 1
+    assert "not more than one" in both.errors
