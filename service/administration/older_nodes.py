@@ -8,7 +8,13 @@ from service.errors import Conflict
 from service.kernel.core_sentences import sentence
 from service.records.database.transactions import Connection
 from service.records.published import policy_workers
-from service.records.published.policy_workers import LINE_ENDS, PERSONAL_KEYS, WINDOWS, PolicyWorker
+from service.records.published.policy_workers import (
+    AGENTS,
+    LINE_ENDS,
+    PERSONAL_KEYS,
+    WINDOWS,
+    PolicyWorker,
+)
 
 Knows = Callable[[PolicyWorker], bool]
 
@@ -19,6 +25,7 @@ _KNOWN: Final[dict[str, Knows]] = {
     WINDOWS: lambda worker: WINDOWS in worker.knows,
     LINE_ENDS: lambda worker: LINE_ENDS in worker.knows,
     PERSONAL_KEYS: lambda worker: PERSONAL_KEYS in worker.knows,
+    AGENTS: lambda worker: AGENTS in worker.knows,
 }
 """Forms that older versions lack: a test of a worker."""
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.older_nodes import require_known
 from service.authn.revocations import Revocations
 from service.authn.sessions import live_session
 from service.errors import Conflict, NotFound, ValidationFailed
@@ -23,6 +24,7 @@ from service.kernel.value_rules import code_fault
 from service.keyspace import SessionStore
 from service.records import factors, role_rights
 from service.records.database.transactions import Database
+from service.records.published.policy_workers import AGENTS
 
 ACT: Final[Act] = "delegate"
 MOST: Final = 100
@@ -56,8 +58,9 @@ class Delegations:
         """Let an agent act for the caller for ``expires_in`` seconds.
 
         Raises ``ValidationFailed`` for a code that the caller does not hold, a code of ``ask_me`` outside of
-        ``codes``, an unknown agent or service, and an expiry. Raises ``Conflict`` for a service account and
-        for ``MOST`` delegations, ``PermissionDenied`` for a caller with an API key, and
+        ``codes``, an unknown agent or service, and an expiry. Raises ``Conflict`` for a service account,
+        for ``MOST`` delegations and beside a node of an older version, ``PermissionDenied`` for a caller with
+        an API key, and
         ``InsufficientAuthentication`` without two factors of the last minutes, if the caller has them.
         Raises ``RefreshRequired`` if the session of the caller has ended meanwhile.
         """
@@ -67,6 +70,7 @@ class Delegations:
                 raise Conflict(sentence("only_people_delegate"), rule="kind_of_account")
             target = oneself(caller)
             await check.require_act(connection, target, ACT)
+            await require_known(connection, AGENTS)
             await factors.lock(connection, caller.user_id)
             await live_session(self.sessions, caller)
             if await factors.has_any(connection, caller.user_id):

@@ -30,7 +30,9 @@ PERSONAL_KEYS: Final = "personal_keys"
 """A worker knows it if keys of people are decided within their scopes, and end with the sessions."""
 COMMITMENTS: Final = "commitments"
 """A worker knows it if it verifies entries of the logs with commitments to personal values."""
-KNOWN: Final = (WINDOWS, LINE_ENDS, USES, PERSONAL_KEYS, COMMITMENTS)
+AGENTS: Final = "agents"
+"""Delegations to agents, which end with the sessions of their person: see ``older_nodes``."""
+KNOWN: Final = (WINDOWS, LINE_ENDS, USES, PERSONAL_KEYS, COMMITMENTS, AGENTS)
 """Forms of rights that this version knows, and others might not."""
 
 

@@ -528,7 +528,8 @@ SELECT '0.3.0' AS version, form FROM (VALUES
     ('public access with an end', EXISTS (SELECT FROM sys.opening WHERE end_time IS NOT NULL))
 ) AS forms (form, present) WHERE present
 UNION ALL SELECT '0.4.0', 'API keys of people' WHERE EXISTS (SELECT FROM sys.api_key
-    JOIN sys."user" ON "user".id = api_key.user_id AND "user".kind = 'person');
+    JOIN sys."user" ON "user".id = api_key.user_id AND "user".kind = 'person')
+UNION ALL SELECT '0.4.0', 'delegations to agents' WHERE EXISTS (SELECT FROM sys.delegation);
 CREATE OR REPLACE FUNCTION sys.version_numbers(version TEXT) RETURNS int[] LANGUAGE sql IMMUTABLE AS $$
     SELECT string_to_array(substring(version FROM '^[0-9]+(?:\.[0-9]+)*'), '.')::int[]
 $$;
@@ -599,4 +600,8 @@ CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.opening
 CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE OR UPDATE OF user_id
     ON sys.api_key FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
 CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.api_key
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_change AFTER INSERT OR DELETE
+    ON sys.delegation FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();
+CREATE OR REPLACE TRIGGER need_version_truncate AFTER TRUNCATE ON sys.delegation
     FOR EACH STATEMENT EXECUTE FUNCTION sys.rows_need_version();

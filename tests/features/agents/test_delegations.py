@@ -2,14 +2,20 @@
 
 import base64
 import json
-from typing import Any
+from typing import Any, Final, Union
 from urllib.parse import urlencode
 
+import msgspec
+import pytest
+from msgspec import ValidationError
+
+from service.authn.claims import AccessClaims, ClientClaims, DelegatedClaims, RefreshClaims
 from tests.features.agents.conftest import DELEGATIONS, LIST, agent_of, delegated
 from tests.features.service_accounts.conftest import Workers
 from tests.support.cases import with_each
-from tests.support.members import member
+from tests.support.members import member, query
 
+BEARER: Final = (AccessClaims, ClientClaims, DelegatedClaims)
 FORM = ("Content-Type", "application/x-www-form-urlencoded")
 
 
@@ -171,3 +177,37 @@ async def test_introspection_names_the_agent(workers: Workers) -> None:
     assert (state.json["sub"], state.json["act"]) == (str(person.user_id), {"sub": str(agent.id)})
     assert state.json["scope"] == LIST
     assert "acr" not in state.json
+
+
+async def test_nobody_delegates_while_a_node_of_an_older_version_runs(workers: Workers) -> None:
+    """It would end the sessions of a person without the delegations."""
+    facts = '{"version": "0.3.0", "settings": {}, "parts": {}, "knows": ["windows", "line_ends"]}'
+    add = "INSERT INTO sys.policy_worker (worker, revision, facts) VALUES ('older:1', 1, %s)"
+    agent = await agent_of(workers, LIST)
+    person = await member(workers.first, "ivo", LIST)
+    order = {"agentId": agent.id, "codes": [LIST], "services": ["portcullis"], "expiresIn": 60}
+    least = "SELECT least_version FROM sys.schema_support"
+    await query(workers.first, "DELETE FROM sys.delegation")
+    ((before,),) = await query(workers.first, least)
+    await query(workers.first, add, facts)
+    refused = await person.ask("POST", DELEGATIONS, order)
+    await query(workers.first, "DELETE FROM sys.policy_worker WHERE worker = 'older:1'")
+    assert (refused.status, refused.json["rule"]) == (409, "older_nodes")
+    assert before != "0.4.0"
+    made = await person.ask("POST", DELEGATIONS, order)
+    assert made.status == 201
+    # No node of an older version starts any more, until the last delegation has gone.
+    assert await query(workers.first, least) == [("0.4.0",)]
+    assert (await person.ask("DELETE", f"{DELEGATIONS}/{made.json['data']['id']}")).status == 200
+    assert await query(workers.first, least) == [(before,)]
+
+
+async def test_an_older_version_and_a_follower_take_a_token_of_an_agent_for_none(workers: Workers) -> None:
+    """The claims of a session and of an API key are the only ones that older versions know."""
+    agent = await agent_of(workers, LIST)
+    person = await member(workers.first, "jan", LIST)
+    token = await agent.token(await delegated(person, agent, LIST))
+    for known in ((AccessClaims, ClientClaims), (AccessClaims,), (ClientClaims,), (RefreshClaims,)):
+        with pytest.raises(ValidationError):
+            msgspec.convert(claims_of(token), Union[known])  # noqa: UP007 - of a tuple
+    assert isinstance(msgspec.convert(claims_of(token), Union[BEARER]), DelegatedClaims)  # noqa: UP007 - as above
