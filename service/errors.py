@@ -246,13 +246,15 @@ class PermissionDenied(Refusal):
 class ApprovalRequired(Refusal):
     """The person for whom an agent acts has to approve this call first, and has not.
 
-    ``approval`` is the number of the approval to give, ``link`` the page to give it at.
+    ``approval`` is the number of the approval to give, ``link`` the page to give it at. A header has the link
+    too.
     """
 
     status, code, title = 403, "approval_required", "The person for whom the agent acts has to approve this"
 
     def __init__(self, decision: Decided, approval: int, link: str) -> None:
         super().__init__(approval=approval, link=link, decisionId=decision.id)
+        self.headers["X-Portcullis-Approval"] = link  # some proxies pass on headers and no body
         self.decision = decision
 
 

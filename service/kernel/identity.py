@@ -1,18 +1,26 @@
 """The authenticated caller of a request, and the account on which a caller acts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from service.kernel.account_acts import ACT_FOR_NAMED, ACT_FOR_OTHER, Proof, Whom
 from service.kernel.assurance import Acr, Authentication, Satisfied, words_at
-from service.kernel.codes import HeldCodes, ceilings_of
+from service.kernel.codes import BY_APPROVAL, BoundedCodes, HeldCodes, ceilings_of
 
 Kind = Literal["person", "service"]
 """The owner of an account: a person, who logs in, or a program, which has API keys."""
 
 OPERATOR_ID: Final = 0
 """The user id of the operator at the command line, who has no account."""
+
+
+class Denied(Protocol):
+    """A decision, by those of its parties that deny it."""
+
+    @property
+    def denied_by(self) -> tuple[str, ...]:
+        """The names of account and ceilings that deny; empty for a caller without ceilings."""
 
 
 class ActingAgent(NamedTuple):
@@ -91,6 +99,17 @@ def device_of_agent(agent_id: int) -> str:
 def act_for(agent: ActingAgent, service: str) -> str:
     """Return the object of the layer ``account`` that lets ``agent`` act for a person at ``service``."""
     return ACT_FOR_NAMED if service in agent.services else ACT_FOR_OTHER
+
+
+def needs_approval(caller: Caller, denial: Denied) -> bool:
+    """Return True if nothing but the lack of an approval denies a call of an agent."""
+    return caller.agent is not None and denial.denied_by == (BY_APPROVAL,)
+
+
+def with_approval(caller: Caller) -> Caller:
+    """Return the caller of an agent's call that its person has approved."""
+    held = caller.held
+    return replace(caller, held=held.approved()) if isinstance(held, BoundedCodes) else caller
 
 
 def codes_asked(caller: Caller | None) -> HeldCodes | None:

@@ -20,9 +20,12 @@ from service.kernel.strict_json import strict_json
 from service.records.database.transactions import Database
 from service.web.messages.bodies import MAX_BODY
 from service.web.messages.context import RequestContext
+from service.web.messages.original import Original
 
 LINK: Final = "/console/#/account/approvals"
 """The page of the console where a person decides."""
+WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
+"""The methods whose requests have no content with a meaning (RFC 9110 §9.3)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,8 +40,22 @@ class CallApprovals:
         An approval for one call is used up before the call runs, so it never runs twice. Raises as
         ``AgentApprovals.require``, and ``PermissionDenied`` for a call beyond ``MOST_PENDING``.
         """
-        assert caller.agent is not None  # noqa: S101 - the guard asks about agents only
-        call = await _call(context)
+        await self._use(await _call(context), caller, denial)
+
+    async def require_forwarded(
+        self, service: str, original: Original, caller: Caller, denial: Decided
+    ) -> None:
+        """Use the approval of exactly this call: service, method, path and query.
+
+        Raises as ``AgentApprovals.require_forwarded``.
+        """
+        if original.method not in WITHOUT_BODY:
+            raise PermissionDenied(sentence("body_not_seen"), denial)
+        path = f"{service} {original.path}"  # no path of this service begins with a name
+        await self._use(Call(original.method, path, original.query, _digest("", b""), None), caller, denial)
+
+    async def _use(self, call: Call, caller: Caller, denial: Decided) -> None:
+        assert caller.agent is not None  # noqa: S101 - the callers of this ask about agents only
         delegation_id = caller.agent.delegation_id
         async with self.database.transaction() as connection:
             if await store_approvals.use(connection, delegation_id, call):
@@ -55,9 +72,13 @@ async def _call(context: RequestContext) -> Call:
     # The operation reads the same bytes again.
     request.arrived = {"type": "http.request", "body": body, "more_body": False}
     media_type = request.content_type or ""
-    digest = sha256(b"%b\n%b" % (media_type.encode("utf-8", "surrogateescape"), body)).digest()
+    digest = _digest(media_type, body)
     query: bytes = scope["query_string"]
     return Call(request.method, request.path, query.decode("ascii", "backslashreplace"), digest, _shown(body))
+
+
+def _digest(media_type: str, body: bytes) -> bytes:
+    return sha256(b"%b\n%b" % (media_type.encode("utf-8", "surrogateescape"), body)).digest()
 
 
 def _shown(body: bytes) -> str | None:

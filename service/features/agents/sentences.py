@@ -21,6 +21,7 @@ sentence: Final = feature_sentences(
         "ask_me_not_delegated": "is not among the permissions of the delegation",
         "service_unknown": "is not a known service",
         "too_many_approvals": "Too many calls of the agent wait for an approval",
+        "body_not_seen": "The call needs an approval, but the proxy does not send its body",
         "no_such_approval": "No such call waits for your approval",
         "digest_of_another_call": "does not match this call",
         # Findings

@@ -9,7 +9,7 @@ from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import ACCOUNT, RESOURCE
 from service.authz.engine.rules import PREFLIGHT as PREFLIGHT_OBJECT
-from service.errors import ProxyRefused
+from service.errors import ApprovalRequired, PermissionDenied, ProxyRefused
 from service.features.decisions.assertions import Assertions
 from service.features.decisions.evaluator import Answered, Known
 from service.features.decisions.forwarding import decision_allowing, identity_of, is_preflight
@@ -17,7 +17,7 @@ from service.features.decisions.notes import Note
 from service.features.decisions.questions import ROUTE, TOKEN, Subject
 from service.features.decisions.sentences import sentence
 from service.kernel.account_acts import BY_PERSON, refusal_of, where
-from service.kernel.identity import Caller, words_asked
+from service.kernel.identity import Caller, needs_approval, with_approval, words_asked
 from service.kernel.services import NAME
 from service.kernel.value_rules import whole
 from service.laboratory.analysis.answers import Answer, Answers, RequestTo, as_answer
@@ -58,6 +58,17 @@ class _Forward(Responders):
         caller = None if identified is None else identified.caller
         question = RequestTo(service, original.method, original.path)
         answer = self.answers.about(policy, question, caller)
+        if caller is not None and answer.decision is not None and needs_approval(caller, answer.decision):
+            # What is denied anyway is not put before the person.
+            approved = self.answers.about(policy, question, with_approval(caller))
+            if approved.allowed and self.guard.approvals is not None:
+                try:
+                    await self.guard.approvals.require_forwarded(service, original, caller, answer.decision)
+                except (ApprovalRequired, PermissionDenied) as refusal:
+                    self._tell(context, service, original, caller, answer)
+                    refusal.decision = None  # the decision is not about the caller, which is the proxy
+                    raise
+                answer, caller = approved, with_approval(caller)
         self._tell(context, service, original, caller, answer)
         self._let_pass(context, service, identified, decision_allowing(answer, caller))
 

@@ -77,11 +77,15 @@ ENVOY: Final = HeaderProfile(None, None, b"host")
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The request that the client has sent; ``path`` is canonical, decoded and without the query."""
+    """The request that the client has sent; ``path`` is canonical, decoded and without the query.
+
+    ``query`` is as it was sent.
+    """
 
     method: str
     path: str
     host: str
+    query: str = ""
 
 
 def original_of(scope: Mapping[str, Any], profile: HeaderProfile) -> Original:
@@ -101,8 +105,9 @@ def original_of(scope: Mapping[str, Any], profile: HeaderProfile) -> Original:
         scope.get(TAIL, b"") if profile.target is None else _only(headers, profile.target).encode("latin-1")
     )
     # Not by a parser of URLs, which would read the first segment of //a//b as a host.
-    path = canonical_external_path(target.partition(b"?")[0])
-    return Original(method, path, _only(headers, profile.host))
+    place, _, query = target.partition(b"?")
+    path = canonical_external_path(place)
+    return Original(method, path, _only(headers, profile.host), query.decode("ascii", "backslashreplace"))
 
 
 def _refuse_forgery(name: bytes) -> None:

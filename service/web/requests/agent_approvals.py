@@ -8,6 +8,7 @@ from service.kernel.feature import provided
 from service.kernel.identity import Caller
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
+from service.web.messages.original import Original
 
 
 class AgentApprovals(Protocol):
@@ -18,6 +19,15 @@ class AgentApprovals(Protocol):
 
         It reads the body, which the operation can read again. Raises ``ApprovalRequired`` without an approval
         of exactly this call, ``TooLarge``, ``BadRequest`` and ``Unavailable``.
+        """
+
+    async def require_forwarded(
+        self, service: str, original: Original, caller: Caller, denial: Decided
+    ) -> None:
+        """Use the approval of the request ``original`` to ``service``, about which a proxy asks.
+
+        A proxy does not send the body. So raises ``PermissionDenied`` for methods whose requests have one,
+        else ``ApprovalRequired`` and ``Unavailable`` as ``require``.
         """
 
 

@@ -18,9 +18,8 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.kernel.about import NAME
 from service.kernel.account_acts import refusal_of
 from service.kernel.assurance import words_at
-from service.kernel.codes import BY_APPROVAL, BoundedCodes
 from service.kernel.core_sentences import sentence
-from service.kernel.identity import Caller, act_for, codes_asked
+from service.kernel.identity import Caller, act_for, codes_asked, needs_approval, with_approval
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
@@ -115,11 +114,9 @@ class AuthorizationGuard:
             self._decide(context, operation, policy, now)
         except errors.PermissionDenied as refusal:
             caller, denial = context.user, refusal.decision
-            if denial is None or denial.denied_by != (BY_APPROVAL,) or self.approvals is None:
+            if denial is None or not needs_approval(caller, denial) or self.approvals is None:
                 raise
-            if not isinstance(caller.held, BoundedCodes):
-                raise
-            context.caller = replace(caller, held=caller.held.approved())
+            context.caller = with_approval(caller)
             # What is denied anyway is not put before the person, and not even read.
             self._decide(context, operation, policy, now)
             await self.approvals.require(context, caller, denial)

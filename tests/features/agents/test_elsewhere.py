@@ -5,9 +5,9 @@ import importlib.util
 import io
 from typing import Any
 
-from tests.features.agents.conftest import LIST, agent_of, delegated
+from tests.features.agents.conftest import APPROVALS, LIST, agent_of, delegated
 from tests.features.service_accounts.conftest import Workers
-from tests.support.members import member
+from tests.support.members import ids_of, member, query
 from tests.support.running import ROOT
 from tests.web.driver import Answer, ask
 
@@ -64,6 +64,78 @@ async def test_a_proxy_lets_no_agent_pass_to_a_service_that_is_not_delegated(wor
     assert (refused.status, refused.json["layer"]) == (403, "account"), refused.body
     # The person is refused by the resource: nothing is registered there.
     assert (await forwarded(person.token)).json["layer"] == "resource"
+
+
+READ_ORDERS = "orders:order:read"
+
+
+async def test_a_proxy_answers_a_call_to_approve_with_the_link_and_uses_the_approval_once(
+    workers: Workers,
+) -> None:
+    first = workers.first
+    await first.data("POST", "/api/service", {"name": "orders"})
+    await query(
+        first,
+        "INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'Read', %s)",
+        READ_ORDERS,
+    )
+    await first.data("POST", "/api/policy/reload")
+    (button,) = await ids_of(first, READ_ORDERS)
+    for method in ("GET", "POST"):
+        resource = {
+            "service": "orders",
+            "resourceCode": f"orders-{method.lower()}",
+            "resourceName": method,
+            "method": method,
+            "path": "/orders/{id}",
+        }
+        made = await first.data("POST", "/api/resource", resource)
+        await first.data("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": [button]})
+    agent = await agent_of(workers, READ_ORDERS)
+    person = await member(first, "xia", READ_ORDERS)
+    order = {"services": ["orders"], "askMe": [READ_ORDERS]}
+    token = await agent.token(await delegated(person, agent, READ_ORDERS, **order))
+    proxy = await workers.key(await workers.account("system:policy:evaluate"))
+
+    async def forwarded(method: str, uri: str, by: str = token) -> Answer:
+        headers = {
+            "X-Portcullis-Key": proxy,
+            "X-Original-Method": method,
+            "X-Original-URI": uri,
+            "X-Original-Host": "orders.example.com",
+            "Authorization": f"Bearer {by}",
+        }
+        path = "/access/v1/forward/nginx/orders"
+        return await workers.second.as_anonymous("GET", path, *headers.items())
+
+    assert (await forwarded("GET", "/orders/7", person.token)).status == 200
+    refused = await forwarded("GET", "/orders/7?full=1")
+    assert (refused.status, refused.code) == (403, "approval_required"), refused.body
+    link = refused.json["link"]
+    assert dict(refused.headers)["x-portcullis-approval"] == link
+    (waiting,) = (await person.ask("GET", APPROVALS)).json["data"]["items"]
+    shown = (waiting["method"], waiting["path"], waiting["query"], waiting["body"])
+    assert shown == ("GET", "orders /orders/7", "full=1", None)
+    decision = {"decision": "once", "digest": waiting["digest"]}
+    decided = await person.ask("POST", f"{APPROVALS}/{link.rpartition('/')[2]}", decision)
+    assert decided.status == 200, decided.body
+    for other in ("/orders/7", "/orders/8?full=1", "/orders/7?full=2"):
+        assert (await forwarded("GET", other)).code == "approval_required"
+    statuses = sorted(
+        answer.status
+        for answer in await asyncio.gather(*(forwarded("GET", "/orders/7?full=1") for _ in range(4)))
+    )
+    assert statuses == [200, 403, 403, 403]
+    # The proxy does not send the body, so an approval could not be for exactly that call.
+    unseen = await forwarded("POST", "/orders/7")
+    assert (unseen.status, unseen.code) == (403, "permission_denied")
+    assert "does not send its body" in unseen.json["detail"]
+    # What the person can't do is not put before the person.
+    waiting_before = len((await person.ask("GET", APPROVALS)).json["data"]["items"])
+    await first.data("PUT", f"/api/role/{person.role_id}/permissions", {"menuIds": []})
+    assert (await forwarded("GET", "/orders/9")).code == "permission_denied"
+    await person.log_in()
+    assert len((await person.ask("GET", APPROVALS)).json["data"]["items"]) == waiting_before
 
 
 async def test_the_example_lists_roles_for_the_person(workers: Workers) -> None:
