@@ -4,7 +4,12 @@ import re
 
 import psycopg
 
+from service.features.agents.checks import CHECKS
+from service.features.operations.diagnosis.examination import examine
+from service.settings import load
+from tests.features.access_requests.test_beginnings import SECRET
 from tests.features.agents.conftest import DELEGATIONS, LIST, agent_of
+from tests.features.operations.doctor.conftest import no_routes
 from tests.features.personal_keys.test_walk import BY_KEY, CLOSED, WIDEST, provided  # noqa: F401 - a fixture
 from tests.features.service_accounts.conftest import Workers
 from tests.support.inside import Inside
@@ -86,3 +91,25 @@ async def test_an_agent_with_all_permissions_reaches_no_closed_write(provided: I
             if layer not in ("account", "assurance") or world.stored() != before:
                 reached[endpoint] = (answer.status, answer.body)
     assert reached == {}
+
+
+async def finding(at: Inside) -> tuple[str, str]:
+    """Return the state and the message of the check of ``doctor`` about agents."""
+    stores = {"DATABASE_URL": at.database_url, "REDIS_URL": at.redis_url, "JWT_SECRET": SECRET}
+    environ = {"PORTCULLIS_CONFIG": "", **stores}
+    ((_, made),) = await examine(environ, load(environ), no_routes, CHECKS)
+    return made.state, made.message
+
+
+async def test_doctor_names_an_agent_whose_owner_has_left_until_it_has_another(workers: Workers) -> None:
+    service = workers.first
+    owner = await member(service, "ove")
+    agent = await agent_of(workers, LIST, owner_id=owner.user_id)
+    assert (await finding(service))[0] == "ok"
+    await service.data("PUT", f"/api/user/{owner.user_id}/status", {"status": "disabled"})
+    state, message = await finding(service)
+    assert (state, agent.account.name in message) == ("warning", True)
+    await service.data("DELETE", f"/api/user/{owner.user_id}")
+    assert (await finding(service))[0] == "warning"
+    await service.data("PUT", f"/api/agent/{agent.id}", {"ownerId": 1})
+    assert (await finding(service))[0] == "ok"
