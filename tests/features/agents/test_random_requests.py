@@ -224,12 +224,12 @@ class World(keys.World):
         if not (in_force and acts):
             return answer.status, 401
         expected = self.expected(each, path, before)
-        told: tuple[Any, ...] = (answer.status,)
+        answered: tuple[Any, ...] = (answer.status,)
         if answer.status == 403:
-            told = (answer.status, answer.code, answer.json.get("layer"), answer.json.get("deniedBy"))
-        if expected == APPROVAL and told[:2] == APPROVAL[:2] and self.random.random() < 0.3:
+            answered = (answer.status, answer.code, answer.json.get("layer"), answer.json.get("deniedBy"))
+        if expected == APPROVAL and answered[:2] == APPROVAL[:2] and self.random.random() < 0.3:
             await self.approved(each, path, answer.json["approval"])
-        return told, expected
+        return answered, expected
 
     async def approved(self, each: Delegated, path: str, approval: int) -> None:
         """Approve a call: exactly that one passes, once, on either node."""
