@@ -28,6 +28,9 @@ IDENTITY: Final = (
 TAIL: Final = "portcullis.tail"
 """The key in the ASGI scope of what follows the template of an operation that takes a raw path."""
 
+TAIL_QUERY: Final = "portcullis.tail-query"
+"""The key of the query behind that path: it is one of the original request, and not of the operation."""
+
 PREFLIGHT: Final = "OPTIONS"
 _HEAD: Final = "HEAD"
 _METHODS: Final = frozenset({*METHODS, _HEAD, PREFLIGHT})
@@ -101,11 +104,11 @@ def original_of(scope: Mapping[str, Any], profile: HeaderProfile) -> Original:
     method = scope["method"] if profile.method is None else _only(headers, profile.method)
     if method not in _METHODS:
         raise BadRequest(sentence("original_method_unknown"))
-    target = (
-        scope.get(TAIL, b"") if profile.target is None else _only(headers, profile.target).encode("latin-1")
-    )
-    # Not by a parser of URLs, which would read the first segment of //a//b as a host.
-    place, _, query = target.partition(b"?")
+    if profile.target is None:
+        place, query = scope.get(TAIL, b""), scope.get(TAIL_QUERY, b"")
+    else:
+        # Not by a parser of URLs, which would read the first segment of //a//b as a host.
+        place, _, query = _only(headers, profile.target).encode("latin-1").partition(b"?")
     path = canonical_external_path(place)
     return Original(method, path, _only(headers, profile.host), query.decode("ascii", "backslashreplace"))
 

@@ -32,7 +32,7 @@ from service.web.messages.context import (
     peer_address,
 )
 from service.web.messages.operation_metadata import ACCESS
-from service.web.messages.original import TAIL
+from service.web.messages.original import TAIL, TAIL_QUERY
 from service.web.messages.request import REQUEST_OPTIONS, Request
 from service.web.messages.request_ids import new_request_id
 from service.web.observability.request_log import RequestLog
@@ -180,7 +180,7 @@ class RequestMiddleware:
             # The target of the client's request is cut out of the path: only its reader interprets it.
             if self._takes_path is not None and (match := self._takes_path.fullmatch(raw_path)) is not None:
                 raw_path, scope[TAIL] = match.groups()
-                scope["query_string"] = b""
+                scope[TAIL_QUERY], scope["query_string"] = scope["query_string"], b""
             # The slash is cut from the path of a folder; any other path that ends in one is refused.
             if raw_path in self._folders:
                 raw_path = raw_path[:-1]

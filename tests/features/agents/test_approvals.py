@@ -135,3 +135,20 @@ async def test_at_most_twenty_calls_wait_and_secrets_are_not_shown(workers: Work
     assert statuses == ["approval_required"] * 20 + ["permission_denied"] * 2
     items = (await person.ask("GET", APPROVALS)).body
     assert b"hunter" not in items
+
+
+async def test_an_agent_of_two_people_does_for_each_what_that_one_allows(workers: Workers) -> None:
+    agent = await agent_of(workers, *CODES, "system:menu:list")
+    ann = await member(workers.first, "ann2", *CODES)
+    ben = await member(workers.first, "ben2", *CODES, "system:menu:list")
+    of_ann = await agent.token(await delegated(ann, agent, *CODES, askMe=[ASKED]))
+    of_ben = await agent.token(await delegated(ben, agent, *CODES, "system:menu:list", askMe=[ASKED]))
+    assert await workers.statuses(of_ben, "/api/menu/list") == [200, 200]
+    assert await workers.statuses(of_ann, "/api/menu/list") == [403, 403]
+    path, body = f"/api/user/{ann.user_id}", {"nickName": "Ann"}
+    refused = await workers.first.ask("PATCH", path, body, token=of_ann)
+    await _decide(ann, refused, "once")
+    # The approval of one is of no use to the other, whose own call waits.
+    others = await workers.second.ask("PATCH", path, body, token=of_ben)
+    assert (others.code, others.json["approval"] == refused.json["approval"]) == ("approval_required", False)
+    assert (await workers.second.ask("PATCH", path, body, token=of_ann)).status == 200

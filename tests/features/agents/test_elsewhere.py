@@ -126,6 +126,20 @@ async def test_a_proxy_answers_a_call_to_approve_with_the_link_and_uses_the_appr
         for answer in await asyncio.gather(*(forwarded("GET", "/orders/7?full=1") for _ in range(4)))
     )
     assert statuses == [200, 403, 403, 403]
+
+    async def by_envoy(uri: str) -> Answer:
+        headers = {
+            "X-Portcullis-Key": proxy,
+            "Host": "orders.example.com",
+            "Authorization": f"Bearer {token}",
+        }
+        return await workers.first.as_anonymous(
+            "GET", f"/access/v1/forward/envoy/orders{uri}", *headers.items()
+        )
+
+    refused = await by_envoy("/orders/9?full=1")
+    assert (await by_envoy("/orders/9?full=2")).json["approval"] != refused.json["approval"]
+    assert (await forwarded("GET", "/orders/9?full=1")).json["approval"] == refused.json["approval"]
     # The proxy does not send the body, so an approval could not be for exactly that call.
     unseen = await forwarded("POST", "/orders/7")
     assert (unseen.status, unseen.code) == (403, "permission_denied")

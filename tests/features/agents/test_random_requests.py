@@ -28,7 +28,8 @@ NEAR: Final = 0.5
 """Seconds around the end of a delegation in which nothing is asked."""
 ADD: Final = (
     "INSERT INTO sys.delegation (user_id, agent_id, codes, ask_me, services, until)"
-    " VALUES (%s, %s, %s, %s, %s, now() + make_interval(secs => %s)) RETURNING id"
+    " VALUES (%s, %s, %s, %s, %s, now() + make_interval(secs => %s))"
+    " RETURNING id, extract(epoch FROM until)::float8"
 )
 ONCE: Final = (
     "UPDATE sys.agent_approval SET state = 'once', until = now() + interval '1 minute' WHERE id = %s"
@@ -139,8 +140,7 @@ class World(keys.World):
         services = ["orders"] if self.random.random() < 0.1 else ["portcullis"]
         lasts = self.random.choice([2.0, 5.0, 3600.0, 3600.0])
         values = (person.id, acting.agent.id, sorted(codes), sorted(ask_me), services, lasts)
-        until = time.time() + lasts
-        ((number,),) = await query(self.workers.first, ADD, *values)
+        ((number, until),) = await query(self.workers.first, ADD, *values)
         token = await acting.agent.token(number)
         self.delegations.append(
             Delegated(number, person, acting, codes, ask_me, services, until, token, time.time())
@@ -222,7 +222,8 @@ class World(keys.World):
         if before is None or self.held(each.person, after) != before or abs(each.until - after) < NEAR:
             return None
         if not (in_force and acts):
-            return answer.status, 401
+            why = (each.ended, each.until - now, self.all_on, each.acting.enabled)
+            return (answer.status, why), (401, why)
         expected = self.expected(each, path, before)
         answered: tuple[Any, ...] = (answer.status,)
         if answer.status == 403:
@@ -291,9 +292,9 @@ async def _compare(workers: Workers, seed: int, requests: int) -> int:
         if pair is None:
             continue
         answer, expected = pair
-        revoked += expected == 401
+        revoked += expected[0] == 401
         assert answer == expected, f"seed {seed}, request {asked}"
-        outcomes.add(str(expected))
+        outcomes.add(str(expected[0] if expected[0] == 401 else expected))
         asked += 1
     assert len(outcomes) >= 6
     assert revoked > requests / 100
