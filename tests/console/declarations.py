@@ -1,6 +1,6 @@
-"""Types of the API for the console, made from the OpenAPI document, and those of the client for browsers.
+"""Types for the console, made from the OpenAPI document and the English texts, and types of the client.
 
-``python -m tests.console.declarations`` writes the files. The types of the API are not in the repository:
+``python -m tests.console.declarations`` writes the files. The types of the console are not in the repository:
 the check makes them, for the type checker. Those of the client are: `--check` fails where they are not what
 would be written. They need Node.
 """
@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import dev
+from tests.console.messages import message
 from tests.contract.document import current
 
 CONSOLE: Final = Path(__file__).parents[2] / "service" / "console"
 PLACE: Final = CONSOLE / "types" / "api.d.ts"
+TEXTS: Final = PLACE.with_name("texts.d.ts")
 CLIENT: Final = CONSOLE / "client" / "portcullis.d.ts"
 EVENTS: Final = CLIENT.with_name("events.d.ts")
 
@@ -175,6 +177,43 @@ def _used(text: str, schemas: dict[str, Schema]) -> set[str]:
     return used
 
 
+def texts_of_console(folder: Path) -> str:
+    """Return the declaration of ``Texts``: the texts of a language by file, with arguments of messages."""
+    files = {
+        path.relative_to(folder).with_suffix("").as_posix(): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.rglob("*.json"))
+    }
+    lines = [f"  {json.dumps(name)}: {_text_type(texts, 0)};" for name, texts in files.items()]
+    imported = 'import type { Message, Value } from "./said";\n'
+    return "\n".join(
+        [_HEAD.replace("OpenAPI document", "texts"), imported, "export interface Texts {", *lines, "}", ""]
+    )
+
+
+def _text_type(text: Any, depth: int) -> str:
+    """Return the type of a text, or of texts in an object or a list.
+
+    An object of texts without arguments also takes other names, since views look texts up in it.
+    """
+    if isinstance(text, list):
+        return f"{_text_type(text[0], depth)}[]"
+    if isinstance(text, dict):
+        types = {name: _text_type(each, depth + 1) for name, each in text.items()}
+        members = [f"{json.dumps(name)}: {kind}" for name, kind in types.items()]
+        if depth > 1 and len(kinds := set(types.values())) == 1:
+            members.append(f"[name: string]: {kinds.pop()}")
+        return f"{{ {'; '.join(members)} }}"
+    if "{" not in text or (read := message(text)) is None:
+        return "string"
+    counted = {name for name, kind in read.arguments if kind in {"number", "plural"}}
+    chosen = {name for name, kind in read.arguments if kind == "select"}
+    arguments = [
+        f"{name}: {'number' if name in counted else 'Value' if name in chosen else 'string | number'}"
+        for name in sorted({name for name, _ in read.arguments})
+    ]
+    return f"Message<{{ {'; '.join(arguments)} }}>"
+
+
 def of_client(path: Path) -> str | None:
     """Return the text of ``path``, types of the client, by the TypeScript compiler; None without Node."""
     modules = dev.node_packages(dev.CONSOLE_TOOLS)
@@ -191,6 +230,7 @@ def of_client(path: Path) -> str | None:
 
 if __name__ == "__main__":
     PLACE.write_text(declarations(current()), encoding="utf-8")
+    TEXTS.write_text(texts_of_console(CONSOLE / "texts" / "en"), encoding="utf-8")
     for path in (CLIENT, EVENTS):  # the second one imports the first
         made = of_client(path)
         if made is None or (path.exists() and made == path.read_text(encoding="utf-8")):

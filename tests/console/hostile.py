@@ -128,6 +128,7 @@ def _store(client: httpx.Client, kind: str, body: dict[str, Any], number: int) -
             return record
         refused = answer.json()
         for fault in refused.get("errors", [refused]):  # the other fields are stored
+            assert "field" in fault, f"{kind} {number}: {answer.text}"
             name = fault["field"].lstrip("/").split("/")[0].split(".")[0]
             body.pop(name, None)
             if name in _NEEDED:

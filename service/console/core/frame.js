@@ -113,13 +113,13 @@ export async function open(views) {
   };
   health.hooks.counted = (count) => {
     alarm.hidden = count === 0;
-    alarm.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.findings(count)));
+    alarm.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.findings({ n: count })));
   };
   queue.hooks.counted = (count) => wait(waiting, count);
   notices.hooks.counted = (count) => {
     bell.hidden = count === 0;
     bell.replaceChildren(
-      link(NOTICES, icon("bell"), h("span", { class: "badge warn" }, FRAME.unread(count))),
+      link(NOTICES, icon("bell"), h("span", { class: "badge warn" }, FRAME.unread({ count }))),
     );
   };
   await refresh();
@@ -154,7 +154,7 @@ function wait(beside, count) {
   waits.set(beside, count);
   entitle();
   beside.hidden = count === 0;
-  beside.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.waiting(count)));
+  beside.replaceChildren(String(count), h("span", { class: "hidden" }, FRAME.waiting({ n: count })));
 }
 
 /** Show the title in the tab, with how much waits for the caller. */
@@ -200,7 +200,7 @@ async function refreshed() {
   if (!identified) await session.identify();
   identified = false;
   useZone(session.me?.timeZone);
-  zoned.textContent = FRAME.zone(zoneOfPage());
+  zoned.textContent = FRAME.zone({ zone: zoneOfPage() });
   const { me, operations } = session;
   if (!me) return;
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
@@ -222,7 +222,7 @@ async function refreshed() {
       { class: "menu" },
       h(
         "summary",
-        { "aria-label": FRAME.signedInAs(me.nickName || me.name) },
+        { "aria-label": FRAME.signedInAs({ name: me.nickName || me.name }) },
         initials(me),
         h("span", null, h("strong", null, me.nickName || me.name), h("small", null, me.name)),
         icon("up"),
@@ -332,7 +332,7 @@ function foot() {
     { class: "foot" },
     guide && elsewhere(guide, FRAME.guide),
     api && elsewhere(api, FRAME.api),
-    version && h("span", null, FRAME.version(version)),
+    version && h("span", null, FRAME.version({ version })),
     zoned,
   );
 }
@@ -441,7 +441,7 @@ async function shortcuts() {
     h(
       "dl",
       { class: "definition keys" },
-      SHORTCUTS.keys.map(([keys, text]) =>
+      Object.entries(SHORTCUTS.keys).map(([keys, text]) =>
         h(
           "div",
           null,

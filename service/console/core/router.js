@@ -254,7 +254,7 @@ async function show({ same = false, back = false } = {}) {
       refuse(
         made,
         FRAME.notYours,
-        FRAME.notYoursText(matched.view.operation ?? ""),
+        FRAME.notYoursText({ operation: matched.view.operation ?? "" }),
         button(FRAME.again, () => again(made), { icon: "refresh" }),
         matched.view.operation?.startsWith("GET ") && refused(made, matched.view.operation),
       );

@@ -8,7 +8,8 @@
 import { pluralOf, shownNumber, speak } from "./locale.js";
 
 /** @typedef {{name: string, dir: string, locale: string}} Language */
-/** @typedef {string | number | boolean | null | undefined} Value */
+/** @typedef {import("../types/said").Value} Value */
+/** @typedef {import("../types/texts").Texts} Files */
 /** @typedef {{[name: string]: any}} Texts */
 /** @typedef {string | {name: string, kind: string, options: Record<string, Node[]>} | {number: string}} Node */
 
@@ -32,7 +33,9 @@ export function languageOfPage() {
 
 /**
  * Return the texts of a file, such as `users` or `start/form`. They stay the same object in all languages.
- * @param {string} file
+ * @template {keyof Files} F
+ * @param {F} file
+ * @returns {Promise<Files[F]>}
  */
 export async function texts(file) {
   const [folder, name] = file.includes("/") ? file.split("/") : ["rest", file];
@@ -67,15 +70,27 @@ export async function useLanguage(tag) {
 }
 
 /**
- * Return texts with functions that fill in what varies, each in the place of the message with its name.
+ * Return texts in which a function stands for each message: `USERS.disabled({ name })`. `functions` stand for texts of
+ * their names.
  * @template {object} T
- * @template {object} F
+ * @template {object} [F={}]
  * @param {T} data
- * @param {F} functions
- * @returns {Omit<T, keyof F> & F}
+ * @param {F} [functions]
+ * @returns {Omit<import("../types/said").Said<T>, keyof F> & F}
  */
 export function saying(data, functions) {
-  return Object.setPrototypeOf(functions, data);
+  /** @type {any} */ const worded = new Proxy(data, {
+    get: (texts, name) => sayable(Reflect.get(texts, name)),
+  });
+  return functions ? Object.setPrototypeOf(functions, worded) : worded;
+}
+
+/** Return a text, or a function that fills it in; texts in objects likewise. @param {any} text */
+function sayable(text) {
+  if (typeof text === "string" && text.includes("{")) {
+    return (/** @type {Record<string, Value>} */ values) => say(text, values);
+  }
+  return typeof text === "object" && !Array.isArray(text) ? saying(text) : text;
 }
 
 /**
@@ -161,6 +176,11 @@ function parse(message) {
   const nodes = sequence(null);
   if (at < message.length) throw new SyntaxError(`at ${at}: ${message}`);
   return nodes;
+}
+
+/** Return texts by numbers as pairs. @param {Record<string, string>} texts @returns {[number, string][]} */
+export function numbered(texts) {
+  return Object.entries(texts).map(([number, text]) => [Number(number), text]);
 }
 
 /** @param {string} tag @param {string} name @returns {Promise<Texts>} */

@@ -60,12 +60,12 @@ export function assignments(page, user) {
               { class: "actions" },
               changes &&
                 button(T.change, () => change(page, user, item), {
-                  "aria-label": T.changeOne(item.roleName),
+                  "aria-label": T.changeOne({ role: item.roleName }),
                   ...given(item),
                 }),
               ends &&
                 button(T.end, () => end(page, user, item), {
-                  "aria-label": T.endOne(item.roleName),
+                  "aria-label": T.endOne({ role: item.roleName }),
                   ...given(item),
                 }),
             )
@@ -83,7 +83,7 @@ export function assignments(page, user) {
 
 /** Return what a button has for a role that a directory has given, and takes away. @param {Shown} assignment */
 function given({ directory }) {
-  return directory === null ? {} : { disabled: true, title: ORIGINS.given(directory) };
+  return directory === null ? {} : { disabled: true, title: ORIGINS.given({ name: directory }) };
 }
 
 /** Return from when on a role is assigned. @param {Shown} assignment */
@@ -93,7 +93,13 @@ export function begun({ from, createTime }) {
 
 /** Return until when, and what is unusual about it. @param {Shown} assignment */
 export function endOf({ from, until, how, endTime, endedBy }) {
-  if (how) return [time(endTime), " ", badge(T.how[how]), endedBy && [" ", h("small", null, T.by(endedBy))]];
+  if (how)
+    return [
+      time(endTime),
+      " ",
+      badge(T.how[how]),
+      endedBy && [" ", h("small", null, T.by({ name: endedBy }))],
+    ];
   const now = Date.now();
   return [
     coming(until) ?? T.noEnd,
@@ -113,7 +119,7 @@ export function decided({ source, directory, createTime, createdBy }, known = fa
   return [
     source !== "direct" && `${T.sources[source]} `,
     directory && [h("strong", null, directory), " "],
-    createdBy && T.by(createdBy),
+    createdBy && T.by({ name: createdBy }),
     " ",
     !known && time(createTime),
   ];
@@ -126,7 +132,7 @@ export function decided({ source, directory, createTime, createdBy }, known = fa
  * @param {{roles?: Role[], role?: Role, reason?: string}} [known] The roles to choose from, the likeliest, the reason.
  */
 export function assign(page, user, { roles: known, role, reason } = {}) {
-  return attempt(T.assignTitle(user.userName), async () => {
+  return attempt(T.assignTitle({ user: user.userName }), async () => {
     const path = { id: user.id };
     const roles = known ?? (page.may("GET /api/role/list") ? await allRoles(page) : null);
     /** @type {Role | undefined} */ let chosen = role;
@@ -136,7 +142,7 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
     /** @type {any} */ let done;
     let name = role ? roleName(role) : "";
     await ask({
-      title: T.assignTitle(user.userName),
+      title: T.assignTitle({ user: user.userName }),
       confirm: T.preview,
       extra: [
         roles ? roleChoice(roles, role, choose) : roleCode(page),
@@ -146,7 +152,7 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
         name = chosen ? roleName(chosen) : body.roleCode;
         done = await agreed({
           box,
-          title: T.confirmTitle(name, user.userName),
+          title: T.confirmTitle({ role: name, user: user.userName }),
           text: body.from && T.later,
           more: () => windowOf(body),
           confirm: T.assign,
@@ -157,7 +163,9 @@ export function assign(page, user, { roles: known, role, reason } = {}) {
     if (!done) return;
     const { id: assignmentId, roleCode: given, version } = done.data;
     const taken = { path: { ...path, assignmentId }, ifMatch: `"${version}"` };
-    tell(T.assigned(name || given, user.userName), { undo: undoing(page, ["DELETE", ONE, taken]) });
+    tell(T.assigned({ role: name || given, user: user.userName }), {
+      undo: undoing(page, ["DELETE", ONE, taken]),
+    });
     await page.reload();
   });
 }
@@ -250,7 +258,7 @@ function windowOf({ from, until, reason }) {
 /** @param {Page} page @param {Holder} user @param {Assignment & {roleName: string}} assignment */
 function change(page, user, { id: assignmentId, roleName: name }) {
   const path = { id: user.id, assignmentId };
-  const title = T.changeTitle(name, user.userName);
+  const title = T.changeTitle({ role: name, user: user.userName });
   return attempt(title, async () => {
     /** @type {Record<string, any>} */ let base = {};
     /** @type {(saved?: boolean) => void} */ let close = () => {};
@@ -262,7 +270,7 @@ function change(page, user, { id: assignmentId, roleName: name }) {
       },
       pick: picked,
       form: (assignment) => ({
-        subject: () => T.subject(name),
+        subject: () => T.subject({ role: name }),
         fields: windowFields(assignment, () => null),
         submit: T.preview,
         cancel: () => close(),
@@ -276,12 +284,12 @@ function change(page, user, { id: assignmentId, roleName: name }) {
         if (!Object.keys(body).length) return;
         await agreed({
           box: shown,
-          title: T.saveTitle(name, user.userName),
+          title: T.saveTitle({ role: name, user: user.userName }),
           more: () => windowOf(values),
           confirm: ACTION.save,
           write: (dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun }),
         });
-        tell(T.changed(name, user.userName));
+        tell(T.changed({ role: name, user: user.userName }));
       },
       saved: () => close(true),
     });
@@ -303,7 +311,7 @@ function minute(iso) {
 
 /** @param {Page} page @param {Holder} user @param {Assignment & {roleName: string}} assignment */
 function end(page, user, { id: assignmentId, roleName: name, version }) {
-  const title = T.endTitle(name, user.userName);
+  const title = T.endTitle({ role: name, user: user.userName });
   const path = { id: user.id, assignmentId };
   return attempt(title, async () => {
     const done = await previewed({
@@ -314,7 +322,7 @@ function end(page, user, { id: assignmentId, roleName: name, version }) {
       write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: `"${version}"`, dryRun }),
     });
     if (!done) return;
-    tell(T.ended(name, user.userName));
+    tell(T.ended({ role: name, user: user.userName }));
     await page.reload();
   });
 }

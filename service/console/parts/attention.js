@@ -135,7 +135,7 @@ async function neglected(page, { list, query, address, name, text, help, act }) 
   return [
     {
       mark: link(address, badge(shownNumber(data.total), "info")),
-      text: [h("strong", null, text(data.total)), `: ${T.names(names, data.total)}`],
+      text: [h("strong", null, text({ n: data.total })), `: ${T.names(names, data.total)}`],
       help,
       act: way(page, address, act),
     },

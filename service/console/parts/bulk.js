@@ -53,7 +53,7 @@ function setStatus(selection, status) {
   const on = status === "enabled";
   return selection.act({
     counts: BULK.counts,
-    title: (on ? BULK.enableTitle : BULK.disableTitle)(BULK.users(ids.length)),
+    title: (on ? BULK.enableTitle : BULK.disableTitle)({ users: BULK.users({ n: ids.length }) }),
     confirm: on ? USERS.enable : USERS.disable,
     done: on ? BULK.enabled : BULK.disabled,
     danger: !on,
@@ -65,7 +65,7 @@ function setStatus(selection, status) {
 function changeRole(selection, action) {
   const { page, ids } = selection;
   const gives = action === "give";
-  const title = (gives ? BULK.giveTitle : BULK.takeTitle)(BULK.users(ids.length));
+  const title = (gives ? BULK.giveTitle : BULK.takeTitle)({ users: BULK.users({ n: ids.length }) });
   return attempt(title, async () => {
     const roles = await allRoles(page);
     const options = roles.map((role) => [role.id, roleText(role)]);
@@ -80,7 +80,7 @@ function changeRole(selection, action) {
           counts: BULK.counts,
           title,
           confirm: gives ? BULK.giveRole : BULK.takeRole,
-          done: (n) => (gives ? BULK.given : BULK.taken)(n, name),
+          done: ({ n }) => (gives ? BULK.given : BULK.taken)({ n, role: name }),
           danger: !gives,
           write: (batch, dryRun) => page.call("POST", ROLE, { body: { ids: batch, roleId, action }, dryRun }),
         });
@@ -94,7 +94,7 @@ function endSessions(selection) {
   const { page, ids } = selection;
   return selection.act({
     counts: BULK.counts,
-    title: BULK.endTitle(BULK.users(ids.length)),
+    title: BULK.endTitle({ users: BULK.users({ n: ids.length }) }),
     confirm: BULK.endSessions,
     done: BULK.ended,
     danger: true,

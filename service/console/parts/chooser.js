@@ -40,7 +40,7 @@ export async function chosen({ title, label, find, fits, words }) {
       });
       list.replaceChildren(
         rows.length ? h("ul", { class: "choices" }, rows) : empty(TABLE.noMatch),
-        (total ?? 0) > MOST_SHOWN ? h("p", null, TABLE.moreMatch(total ?? 0)) : "",
+        (total ?? 0) > MOST_SHOWN ? h("p", null, TABLE.moreMatch({ n: total ?? 0 })) : "",
       );
     } catch (problem) {
       if (mine === turn) list.replaceChildren(trouble(problem, look));

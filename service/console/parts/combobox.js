@@ -80,7 +80,7 @@ export function combobox(input, suggest, { several = false, standing = false, ta
     const suggestions = await suggest(text, signal).catch(() => []);
     if (signal.aborted || !input.isConnected) return;
     show(suggestions);
-    status.textContent = text || suggestions.length ? T.count(suggestions.length) : "";
+    status.textContent = text || suggestions.length ? T.count({ n: suggestions.length }) : "";
   };
 
   /** @param {Suggestion} suggestion */

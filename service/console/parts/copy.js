@@ -11,7 +11,7 @@ import { tell } from "./dialog.js";
 export async function copyText(text, shown) {
   try {
     await navigator.clipboard.writeText(text);
-    tell(ACTION.copiedOne(text));
+    tell(ACTION.copiedOne({ text }));
   } catch {
     if (shown) getSelection()?.selectAllChildren(shown);
     else tell(text);
@@ -27,6 +27,6 @@ export function copyable(text) {
     "span",
     { class: "copyable" },
     code,
-    button(ACTION.copyOne(text), copy, { icon: "copy", label: true, kind: "quiet" }),
+    button(ACTION.copyOne({ text }), copy, { icon: "copy", label: true, kind: "quiet" }),
   );
 }

@@ -65,7 +65,7 @@ function nameOf({ nameOf: named, name }, record) {
 
 /** Return a record with its name, for what is said of a form. @param {Kind} kind @param {any} record */
 function subjectOf(kind, record) {
-  return kind.nameOf ? kind.nameOf(record).trim() : kind.texts.subject(record[kind.name]);
+  return kind.nameOf ? kind.nameOf(record).trim() : kind.texts.subject({ name: record[kind.name] });
 }
 
 /** Return the names of the fields that a form has. @param {Kind} kind @param {Shown} shown @param {boolean} fresh */
@@ -115,7 +115,7 @@ export function creating(page, kind, how) {
       const write = (/** @type {boolean} */ dryRun) => page.call("POST", api, { body, key, dryRun });
       const { data } = await (how.write ? how.write(write, body) : write(false));
       sent.clean();
-      tell(T.made(nameOf(kind, data)));
+      tell(T.made({ name: nameOf(kind, data) }));
       await how.done?.(data, values);
       page.go(how.to?.(data) ?? `${view}/${data.id}`);
     },
@@ -166,16 +166,16 @@ export async function editing(page, kind, known) {
       const write = (/** @type {boolean} */ dryRun) =>
         page.call("PATCH", `${api}/{id}`, { path, body, ifMatch: etag, dryRun });
       if (!Object.keys(body).some((name) => fields[name].rights)) return write(false);
-      const shown = kind.previewed?.(body, stored) ?? { title: T.saveTitle(nameOf(kind, stored)) };
+      const shown = kind.previewed?.(body, stored) ?? { title: T.saveTitle({ name: nameOf(kind, stored) }) };
       return agreed({ title: "", confirm: ACTION.save, write, ...shown });
     },
     saved: ({ data }) => {
-      tell(T.saved(nameOf(kind, data)));
+      tell(T.saved({ name: nameOf(kind, data) }));
       page.go(back);
     },
   });
   page.crumbs(kind.above?.(stored) ?? [view, T.title], [back, stored[kind.name]]);
-  page.title(T.editTitle(nameOf(kind, stored)));
+  page.title(T.editTitle({ name: nameOf(kind, stored) }));
   page.put(made);
 }
 

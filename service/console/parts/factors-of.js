@@ -33,13 +33,13 @@ export async function factors(page, user) {
 /** @param {Page} page @param {import("./users.js").User} user */
 async function reset(page, user) {
   const done = await ask({
-    title: T.resetFactorsTitle(user.userName),
+    title: T.resetFactorsTitle({ name: user.userName }),
     text: T.resetFactorsText,
     confirm: T.resetFactors,
     danger: true,
     act: () => page.call("DELETE", "/api/user/{id}/factors", { path: { id: user.id } }),
   });
   if (!done) return;
-  tell(T.factorsReset(user.userName));
+  tell(T.factorsReset({ name: user.userName }));
   await page.reload();
 }

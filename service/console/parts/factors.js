@@ -140,14 +140,14 @@ export function factors(page) {
   async function remove({ id, name }) {
     const last = list.rows().filter(({ kind }) => kind !== "recovery_codes").length === 1;
     const removed = await ask({
-      title: T.removeTitle(name),
+      title: T.removeTitle({ name }),
       text: last ? T.removeLast : T.removeText,
       confirm: T.remove,
       danger: true,
       act: () => page.call("DELETE", "/api/user/profile/factors/{id}", { path: { id } }),
     });
     if (!removed) return;
-    tell(T.removed(name));
+    tell(T.removed({ name }));
     await list.reload();
   }
 

@@ -59,7 +59,7 @@ export async function firstSteps(page) {
     h(
       "details",
       null,
-      h("summary", null, T.taken(all.length - left.length, all.length)),
+      h("summary", null, T.taken({ n: all.length - left.length, all: all.length })),
       rows(
         all.map(([step, [name, about, way]]) => ({
           mark: taken[step]

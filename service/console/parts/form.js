@@ -152,13 +152,15 @@ export function form({
   };
   element.refuse = (problem) => {
     if (problem instanceof DOMException && problem.name === "AbortError") return;
-    const notSaved = subject && FORM.notSaved(subject(element.values()));
+    const notSaved = subject && FORM.notSaved({ subject: subject(element.values()) });
     if (!element.isConnected) return late.show(notSaved ?? TROUBLE.notDone(submit), problem);
     const faults = faultsOf(problem, element.values());
     const labels = faults.map((fault) => mark(fault, shown));
     if (faults.length > 0 && labels.every((label) => label !== null)) {
       const text =
-        notSaved && faults.length === 1 ? `${labels[0]}: ${faults[0].message}` : FORM.faults(faults.length);
+        notSaved && faults.length === 1
+          ? `${labels[0]}: ${faults[0].message}`
+          : FORM.faults({ n: faults.length });
       notes.replaceChildren(
         h(
           "div",
@@ -186,7 +188,7 @@ function faultsOf(problem, values) {
   if (!(problem instanceof Problem)) return [];
   const { field, rule } = problem.document;
   if (![403, 409].includes(problem.status) || !field) return problem.violations;
-  return [{ field, message: rule === "unique" ? FORM.taken(values[field]) : problem.detail }];
+  return [{ field, message: rule === "unique" ? FORM.taken({ value: values[field] }) : problem.detail }];
 }
 
 /**
@@ -434,7 +436,7 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
       h(
         "section",
         { class: "merge", tabindex: "-1", role: "alert" },
-        h("h2", null, who ? FORM.meanwhileBy(who) : FORM.meanwhile),
+        h("h2", null, who ? FORM.meanwhileBy({ name: who }) : FORM.meanwhile),
         h("p", null, FORM.meanwhileText),
         h(
           "dl",

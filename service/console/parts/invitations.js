@@ -12,11 +12,11 @@ import { attempt } from "./preview.js";
  * @param {{id: number, userName: string}} user
  */
 export function invite(page, user) {
-  const title = T.inviteTitle(user.userName);
+  const title = T.inviteTitle({ name: user.userName });
   return attempt(title, async () => {
     const { data } = await page.call("POST", "/api/user/{id}/invitation", { path: { id: user.id } });
-    if (!data.url) return tell(T.inviteMailed(user.userName));
+    if (!data.url) return tell(T.inviteMailed({ name: user.userName }));
     const until = timeText(data.expiresAt);
-    await once(title, T.inviteLink(until), new URL(data.url, location.href).href);
+    await once(title, T.inviteLink({ until }), new URL(data.url, location.href).href);
   });
 }

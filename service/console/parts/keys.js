@@ -35,7 +35,9 @@ export const COLUMNS = [
     cell: (apiKey) => {
       const used = time(apiKey.lastUseTime, { ago: true });
       // The address is recorded of keys of people.
-      return used ? [used, apiKey.lastUseIp && h("small", null, " ", T.from(apiKey.lastUseIp))] : T.unused;
+      return used
+        ? [used, apiKey.lastUseIp && h("small", null, " ", T.from({ address: apiKey.lastUseIp }))]
+        : T.unused;
     },
   },
   { title: T.created, kind: "wide", cell: (apiKey) => time(apiKey.createTime) },
@@ -96,7 +98,7 @@ export function keys(page, { id, kind }) {
     const path = { id, keyId };
     if (
       !(await ask({
-        title: T.deleteTitle(called),
+        title: T.deleteTitle({ name: called }),
         text: T.deleteText,
         confirm: T.delete,
         danger: true,
@@ -104,7 +106,7 @@ export function keys(page, { id, kind }) {
       }))
     )
       return;
-    tell(T.deleted(called));
+    tell(T.deleted({ name: called }));
     await list.reload();
   }
 

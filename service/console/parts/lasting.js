@@ -2,6 +2,7 @@
 /** How long something lasts, and until when: controls for forms, with the usual lengths at one click. */
 import { button, h } from "../core/dom.js";
 import { instantOf, wallTime } from "../core/locale.js";
+import { numbered } from "../core/texts.js";
 import { LASTING as T } from "../strings/form.js";
 import { duration } from "../strings/words.js";
 
@@ -71,8 +72,8 @@ export function ending(input, longest) {
  * @returns {[seconds: number, text: string][]}
  */
 function lengthsUpTo(most) {
-  const usual = T.lengths.filter(([length]) => !most || length < most);
-  return most ? [...usual, [most, T.longest(duration(most))]] : usual;
+  const usual = numbered(T.lengths).filter(([length]) => !most || length < most);
+  return most ? [...usual, [most, T.longest({ length: duration(most) })]] : usual;
 }
 
 /** @param {[seconds: number, text: string][]} lengths @param {(seconds: number) => void} choose */

@@ -50,7 +50,7 @@ export async function topRefusals(page) {
   return [
     rows(
       most.map(({ entry, times }) => ({
-        mark: badge(T.times(times), "bad"),
+        mark: badge(T.times({ n: times }), "bad"),
         text: [entry.userName ?? OPERATIONS.nobody, ": ", requestLine(entry.method, entry.url)],
         help: timeOf(page, entry),
         act: explain(page, entry, refusalOf(entry)),
@@ -59,7 +59,7 @@ export async function topRefusals(page) {
     h(
       "p",
       { class: "help" },
-      T.refusalsText(data.items.length),
+      T.refusalsText({ n: data.items.length }),
       " ",
       link(`/logs/operations?${new URLSearchParams({ decision: "deny", from })}`, T.allRefusals),
     ),
@@ -96,6 +96,6 @@ function timeOf(page, { id, createTime }) {
 function explain(page, entry, text) {
   if (!page.may("POST /api/policy/explain")) return null;
   const anchor = linkButton(explainAddress(entry), T.explain);
-  anchor.setAttribute("aria-label", T.explainOf(text));
+  anchor.setAttribute("aria-label", T.explainOf({ what: text }));
   return anchor;
 }

@@ -62,7 +62,7 @@ export function fileButton(name, columns, read) {
       records.push(...items);
       if (records.length >= MOST) break;
     }
-    if (records.length >= MOST) tell(TABLE.cutFile(MOST));
+    if (records.length >= MOST) tell(TABLE.cutFile({ n: MOST }));
     return records.slice(0, MOST).map((record) => columns.map(({ cell }) => cell(record)));
   };
   const titles = columns.map(({ title }) => title);

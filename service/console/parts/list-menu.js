@@ -62,7 +62,7 @@ export function listMenu(page, { caption, columns, filters }, refresh) {
           { class: "kept" },
           link(`${page.path}?${query}`, title),
           button(
-            T.forget(title),
+            T.forget({ name: title }),
             () =>
               set({ filters: Object.fromEntries(Object.entries(known).filter(([each]) => each !== title)) }),
             { icon: "trash", label: true, kind: "quiet" },
@@ -81,7 +81,7 @@ export function listMenu(page, { caption, columns, filters }, refresh) {
     const named = await ask({ title: T.keep, confirm: ACTION.save, extra });
     if (!named) return;
     await set({ filters: { ...chosen.filters, [named.title]: String(query) } });
-    tell(T.keptAs(named.title));
+    tell(T.keptAs({ name: named.title }));
   }
 
   return {

@@ -37,7 +37,7 @@ export function following(page, ask, reload) {
         const { items, followCursor } = await ask({ ...filters, after: end, size: 100 });
         end = followCursor ?? end;
         if (items.length > 0) {
-          tell(LIVE.more(items.length));
+          tell(LIVE.more({ n: items.length }));
           await reload();
         }
       }

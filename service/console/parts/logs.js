@@ -94,7 +94,7 @@ function recordAddress(page, { url, method, status, targets, dryRun }, target) {
 
 /** Return how many refused reads an entry stands for, nothing for that of one call. @param {any} entry */
 export function repeated(entry) {
-  return entry.repetitions !== null && ` ${OPERATIONS.times(entry.repetitions)}`;
+  return entry.repetitions !== null && ` ${OPERATIONS.times({ n: entry.repetitions })}`;
 }
 
 /**

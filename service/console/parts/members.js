@@ -35,7 +35,9 @@ export function members(page, role) {
     actions: [edits && button(T.addMember, add, { icon: "plus" })],
     buttons: edits
       ? (user) =>
-          button(T.removeMember, () => change(user, false), { "aria-label": T.removeOne(user.userName) })
+          button(T.removeMember, () => change(user, false), {
+            "aria-label": T.removeOne({ user: user.userName }),
+          })
       : undefined,
     empty: T.noMembers,
   });
@@ -58,7 +60,8 @@ export function members(page, role) {
 
   /** Give the role to a user, or take it, after the preview. @param {User} user @param {boolean} on */
   function change(user, on) {
-    const title = (on ? T.addTitle : T.removeTitle)(user.userName, roleName(role));
+    const names = { user: user.userName, role: roleName(role) };
+    const title = (on ? T.addTitle : T.removeTitle)(names);
     const before = user.roles.map(({ id }) => id);
     const roleIds = on ? [...before, role.id] : before.filter((id) => id !== role.id);
     const path = { id: user.id };
@@ -76,7 +79,7 @@ export function members(page, role) {
         ? [["PATCH", ONE, { path, body: { roleIds: before }, ifMatch: done.etag }]]
         : windows.map((body) => ["POST", ALL, { path, body }]);
       tell(
-        (on ? T.addedMember : T.removedMember)(user.userName, roleName(role)),
+        (on ? T.addedMember : T.removedMember)(names),
         back.length ? { undo: undoing(page, ...back) } : {},
       );
       await list.reload();

@@ -105,7 +105,7 @@ function codes(places) {
   return h(
     "details",
     null,
-    h("summary", null, T.coversCount(places.length)),
+    h("summary", null, T.coversCount({ n: places.length })),
     bullets(places, ({ menu }) => [
       link(`/menus/${menu.id}`, menuTitle(menu)),
       " ",
@@ -159,12 +159,12 @@ async function resources(page, menu) {
             T.unbind,
             () =>
               bind(
-                T.unbindTitle(resource.resourceName),
+                T.unbindTitle({ name: resource.resourceName }),
                 T.unbind,
                 data.resourceIds.filter((/** @type {number} */ id) => id !== resource.id),
-                T.unbound(resource.resourceName),
+                T.unbound({ name: resource.resourceName }),
               ),
-            { "aria-label": T.unbindOne(resource.resourceName) },
+            { "aria-label": T.unbindOne({ name: resource.resourceName }) },
           ),
         ]
       : []),
@@ -184,10 +184,10 @@ async function resources(page, menu) {
             const resource = await choose(page, data.resourceIds);
             if (resource)
               await bind(
-                T.bindTitle(resource.resourceName),
+                T.bindTitle({ name: resource.resourceName }),
                 T.bindConfirm,
                 [...data.resourceIds, resource.id],
-                T.bound(resource.resourceName),
+                T.bound({ name: resource.resourceName }),
               );
           },
           { icon: "link" },

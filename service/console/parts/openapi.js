@@ -70,7 +70,7 @@ function baseOf({ swagger, basePath, servers }) {
   if (swagger) return String(basePath ?? "").replace(/\/+$/, "");
   const bases = new Set((servers ?? []).map(pathOf));
   if (bases.size > 1 || [...bases].some((base) => base.includes("{")))
-    throw new Unreadable(T.severalBases([...bases].join(", ")));
+    throw new Unreadable(T.severalBases({ bases: [...bases].join(", ") }));
   return [...bases][0] ?? "";
 }
 

@@ -44,7 +44,7 @@ export function openings(page, service) {
     ],
     buttons: (opening) =>
       page.may("DELETE /api/opening/{id}") &&
-      button(T.close, () => close(page, opening), { "aria-label": T.closeOne(nameOf(opening)) }),
+      button(T.close, () => close(page, opening), { "aria-label": T.closeOne({ name: nameOf(opening) }) }),
     actions: [page.may("POST /api/opening") && button(T.open, () => open(page, service), { icon: "plus" })],
     empty: empty(T.noOpenings),
     load: async (query) =>
@@ -62,14 +62,14 @@ function nameOf({ resourceId, object, service }) {
 async function open(page, service) {
   /** @type {any} */ let done;
   await ask({
-    title: T.openTitle(service),
+    title: T.openTitle({ name: service }),
     text: T.openText,
     confirm: RESOURCES.preview,
     extra: [
       {
         name: "resourceId",
         label: T.request,
-        help: T.requestHelp,
+        help: T.requestHelp(),
         code: true,
         wrap: requestsOf(page, service),
       },
@@ -93,7 +93,7 @@ async function open(page, service) {
       const key = newKey();
       done = await agreed({
         box,
-        title: T.openConfirmTitle(request ?? T.unregistered),
+        title: T.openConfirmTitle({ name: request ?? T.unregistered }),
         confirm: T.open,
         danger: code === "@anyone",
         text: code === "@anyone" ? T.anyoneText : T.loginText,
@@ -102,7 +102,9 @@ async function open(page, service) {
     },
   });
   if (!done) return;
-  tell(T.opened(nameOf(done.data)), { undo: undoing(page, ["DELETE", ONE, { path: { id: done.data.id } }]) });
+  tell(T.opened({ name: nameOf(done.data) }), {
+    undo: undoing(page, ["DELETE", ONE, { path: { id: done.data.id } }]),
+  });
   await page.reload();
 }
 
@@ -122,7 +124,7 @@ async function resourceOf(page, service, request) {
   }
   throw new Problem(422, {
     code: "validation_failed",
-    errors: [{ field: "resourceId", message: T.noResource(service) }],
+    errors: [{ field: "resourceId", message: T.noResource({ name: service }) }],
   });
 }
 
@@ -130,7 +132,7 @@ async function resourceOf(page, service, request) {
 function close(page, opening) {
   const { id, service, resourceId, code, until } = opening;
   const name = nameOf(opening);
-  const title = T.closeTitle(name);
+  const title = T.closeTitle({ name });
   return attempt(title, async () => {
     const done = await previewed({
       title,
@@ -140,7 +142,7 @@ function close(page, opening) {
       write: (dryRun) => page.call("DELETE", ONE, { path: { id }, dryRun }),
     });
     if (!done) return;
-    tell(T.closed(name), {
+    tell(T.closed({ name }), {
       undo: undoing(page, ["POST", ALL, { body: { service, resourceId, code, until } }]),
     });
     await page.reload();

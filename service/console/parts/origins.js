@@ -22,7 +22,7 @@ export async function ownOrigins(page) {
   const free = providers.items.filter(({ name }) => !sources.has(name));
   const unlink = (/** @type {Origin} */ origin) =>
     unlinked(page, origin, {
-      title: T.unlinkTitle(origin.title),
+      title: T.unlinkTitle({ title: origin.title }),
       text: T.unlinkText,
       act: () =>
         page.call("DELETE", "/api/user/profile/origins/{source}", { path: { source: origin.source } }),
@@ -30,7 +30,7 @@ export async function ownOrigins(page) {
   return [
     h("p", { class: "help" }, T.about),
     known.items.length ? listed(T.title, known.items, unlink) : h("p", null, T.noneOwn),
-    free.map(({ name, title }) => attempting(T.link(title), {}, () => linkAt(page, name))),
+    free.map(({ name, title }) => attempting(T.link({ title }), {}, () => linkAt(page, name))),
   ];
 }
 
@@ -40,7 +40,7 @@ export async function origins(page, user) {
   const may = user.id !== page.me.id && page.may(`DELETE ${ONE}`);
   const unlink = (/** @type {Origin} */ origin) =>
     unlinked(page, origin, {
-      title: T.unlinkUserTitle(origin.title, user.userName),
+      title: T.unlinkUserTitle({ title: origin.title, user: user.userName }),
       text: T.unlinkUserText,
       act: () => page.call("DELETE", ONE, { path: { id: user.id, source: origin.source } }),
     });
@@ -74,9 +74,9 @@ function listed(caption, items, unlink) {
       ...(unlink
         ? [
             button(T.unlink, () => unlink(origin), {
-              "aria-label": T.unlinkOne(origin.title),
+              "aria-label": T.unlinkOne({ title: origin.title }),
               disabled: origin.managed,
-              title: origin.managed ? T.managed(origin.source) : null,
+              title: origin.managed ? T.managed({ name: origin.source }) : null,
             }),
           ]
         : []),
@@ -92,6 +92,6 @@ function listed(caption, items, unlink) {
  */
 async function unlinked(page, { title: name }, { title, text, act }) {
   if (!(await ask({ title, text, confirm: T.unlink, danger: true, act }))) return;
-  tell(T.unlinked(name));
+  tell(T.unlinked({ title: name }));
   await page.reload();
 }

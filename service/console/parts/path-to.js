@@ -43,8 +43,8 @@ export async function pathTo(page, asker) {
  */
 export function pathButton(page, asker, request) {
   if (!page.may("POST /api/policy/explain")) return null;
-  const act = () => attempt(T.pathOf(nameOf(request)), () => show(page, asker, request));
-  return button(T.seePath, act, { "aria-label": T.pathOf(nameOf(request)) });
+  const act = () => attempt(T.pathOf({ name: nameOf(request) }), () => show(page, asker, request));
+  return button(T.seePath, act, { "aria-label": T.pathOf({ name: nameOf(request) }) });
 }
 
 /**
@@ -57,7 +57,7 @@ async function show(page, asker, request) {
   const { data } = await page.call("POST", "/api/policy/explain", { body });
   const { userName: user, roleCode: role } = asker;
   dialog(
-    T.pathOf(nameOf(request)),
+    T.pathOf({ name: nameOf(request) }),
     accessPath(data, { user, role }, nameOf(request)),
     h("p", null, link(explaining({ ...asker, ...request }), T.whole)),
   ).element.classList.add("wide");

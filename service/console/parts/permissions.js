@@ -106,8 +106,8 @@ class Editor {
       " ",
       h("code", null, menu.authMark),
       off,
-      wildcard && [" ", badge(T.covers(covered(this.forest, place).length), "info")],
-      by && [" ", badge(T.coveredBy(by), "info")],
+      wildcard && [" ", badge(T.covers({ n: covered(this.forest, place).length }), "info")],
+      by && [" ", badge(T.coveredBy({ code: by }), "info")],
     ];
   }
 
@@ -136,7 +136,7 @@ class Editor {
         h(
           "p",
           null,
-          codes.length ? T.summary(codes.length) : T.nothing,
+          codes.length ? T.summary({ n: codes.length }) : T.nothing,
           wild.length > 0 && [" ", T.wild, " ", wild.map((code) => [h("code", null, code), " "])],
         ),
         dirty && this.names(T.adds, added, "good"),
@@ -174,7 +174,7 @@ class Editor {
 
   save() {
     const name = roleName(this.role);
-    const title = T.saveTitle(name);
+    const title = T.saveTitle({ name });
     const menuIds = [...this.choice.ids].sort((a, b) => a - b);
     return attempt(title, async () => {
       const { added, removed } = this.difference;
@@ -188,7 +188,7 @@ class Editor {
         });
         if (!done) return;
         unsaved.delete(this);
-        tell(T.saved(name), {
+        tell(T.saved({ name }), {
           undo: undoing(this.page, [
             "PUT",
             GIVEN,
@@ -230,7 +230,7 @@ class Editor {
       h(
         "section",
         { class: "merge", tabindex: "-1", role: "alert" },
-        h("h2", null, role.updatedBy ? FORM.meanwhileBy(role.updatedBy) : FORM.meanwhile),
+        h("h2", null, role.updatedBy ? FORM.meanwhileBy({ name: role.updatedBy }) : FORM.meanwhile),
         h("p", null, T.meanwhile),
         this.names(T.theyAdded, gained, "good"),
         took,

@@ -38,7 +38,7 @@ export function explaining(question) {
 export function why(page, question, name) {
   if (!page.may("POST /api/policy/explain")) return null;
   const anchor = link(explaining(question), T.why);
-  anchor.setAttribute("aria-label", T.whyOf(name));
+  anchor.setAttribute("aria-label", T.whyOf({ name }));
   return anchor;
 }
 
@@ -153,7 +153,7 @@ export function requestFields(page, value, services, values, required = true) {
       label: T.path,
       required,
       value: value("path"),
-      help: T.pathHelp,
+      help: T.pathHelp(),
       code: true,
       wrap: paths(page, values),
     },

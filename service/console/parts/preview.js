@@ -12,6 +12,7 @@ import { trouble } from "./trouble.js";
 const MOST = 200;
 
 /** @typedef {import("../types/api").AccessChange} AccessChange */
+/** @typedef {(values: {name: string}) => string} Named */
 /** @typedef {Pick<import("../client/types.js").Options, "ifMatch" | "dryRun" | "signal">} Conditions */
 
 /**
@@ -70,26 +71,26 @@ export async function agreed(change) {
  * @param {object} change
  * @param {string} change.name
  * @param {{
- *   deleteTitle: (name: string) => string,
- *   deleteText: string | ((name: string) => string),
+ *   deleteTitle: Named,
+ *   deleteText: string | Named,
  *   deleteConfirm: string,
- *   deleted: (name: string) => string,
+ *   deleted: Named,
  * }} change.texts
  * @param {(dryRun: boolean) => Promise<any>} change.write
  * @param {string} change.next The path of the view to go to.
  */
 export function remove(page, { name, texts, write, next }) {
-  const title = texts.deleteTitle(name);
+  const title = texts.deleteTitle({ name });
   return attempt(title, async () => {
     const answer = await previewed({
       title,
-      text: typeof texts.deleteText === "string" ? texts.deleteText : texts.deleteText(name),
+      text: typeof texts.deleteText === "string" ? texts.deleteText : texts.deleteText({ name }),
       confirm: texts.deleteConfirm,
       danger: true,
       write,
     });
     if (!answer) return;
-    tell(texts.deleted(name));
+    tell(texts.deleted({ name }));
     page.go(next);
   });
 }
@@ -101,12 +102,12 @@ export function remove(page, { name, texts, write, next }) {
  * @param {boolean} change.on
  * @param {string} change.name
  * @param {Record<"enable" | "disable" | "enableText" | "disableText", string>
- *   & Record<"enableTitle" | "disableTitle" | "enabled" | "disabled", (name: string) => string>} change.texts
+ *   & Record<"enableTitle" | "disableTitle" | "enabled" | "disabled", Named>} change.texts
  * @param {string | null} change.etag
  * @param {(on: boolean, options: Conditions) => Promise<any>} change.write
  */
 export function setEnabled(page, { on, name, texts, etag, write }) {
-  const title = on ? texts.enableTitle(name) : texts.disableTitle(name);
+  const title = on ? texts.enableTitle({ name }) : texts.disableTitle({ name });
   return attempt(title, async () => {
     const answer = await previewed({
       title,
@@ -116,7 +117,7 @@ export function setEnabled(page, { on, name, texts, etag, write }) {
       write: (dryRun) => write(on, { ifMatch: etag, dryRun }),
     });
     if (!answer) return;
-    tell(on ? texts.enabled(name) : texts.disabled(name), {
+    tell(on ? texts.enabled({ name }) : texts.disabled({ name }), {
       undo: async () => {
         await write(!on, { ifMatch: answer.etag, signal: undefined });
         await page.reloadIfShown();
@@ -144,7 +145,7 @@ export function impact({ gains, loses, keptOut, sessions, warnings, demands }) {
     side(PREVIEW.gains, gains, "good"),
     side(PREVIEW.loses, loses, "bad"),
     keptOut.users > 0 && h("p", { class: "note" }, PREVIEW.keptOut(keptOut.users, keptOut.userNames)),
-    h("p", null, PREVIEW.sessions(sessions)),
+    h("p", null, PREVIEW.sessions({ n: sessions })),
   );
 }
 
@@ -169,7 +170,7 @@ export function side(title, changes, kind) {
           null,
           change.roleCode === null ? PREVIEW.noRole : h("code", null, change.roleCode),
           " ",
-          PREVIEW.counts(change.users, change.total ?? change.access.length),
+          PREVIEW.counts({ users: change.users, requests: change.total ?? change.access.length }),
         ),
         () => requests(change),
       ),
@@ -202,7 +203,7 @@ function requests({ access, total = access.length }) {
         bullets(requests, (request) => objectText(request), { class: "plain" }),
       ]),
     ),
-    ...(left > 0 ? [h("p", { class: "help" }, PREVIEW.more(left))] : []),
+    ...(left > 0 ? [h("p", { class: "help" }, PREVIEW.more({ n: left }))] : []),
   ];
 }
 

@@ -30,7 +30,9 @@ export async function ways(place) {
     const { items } = (await send("GET", "/api/auth/oidc")).data;
     place.replaceChildren(
       ...items.map((/** @type {import("../types/api").SignInProvider} */ { name, title }) =>
-        button(T.signIn(title), () => signInAt(name).catch((problem) => refused({ problem }, T.notBegun))),
+        button(T.signIn({ title }), () =>
+          signInAt(name).catch((problem) => refused({ problem }, T.notBegun)),
+        ),
       ),
     );
   } catch (problem) {

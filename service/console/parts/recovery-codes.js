@@ -35,9 +35,13 @@ export function recoveryCodes(user, codes) {
       { class: "buttons" },
       copy,
       button(T.print, () => print()),
-      button(T.save, () => save(new Blob([T.file(user, text)], { type: "text/plain" }), T.fileName), {
-        icon: "download",
-      }),
+      button(
+        T.save,
+        () => save(new Blob([T.file({ user, codes: text })], { type: "text/plain" }), T.fileName),
+        {
+          icon: "download",
+        },
+      ),
       button(T.kept, () => box.close(), { kind: "primary" }),
     ),
   );

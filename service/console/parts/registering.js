@@ -53,7 +53,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
       box: h("input", {
         type: "checkbox",
         checked: true,
-        "aria-label": T.registerOne(request),
+        "aria-label": T.registerOne({ request }),
         onchange: () => showActions(),
       }),
       inputs: { resourceName: input("resourceName", T.name), resourceCode: input("resourceCode", T.code) },
@@ -91,11 +91,11 @@ export function registering(page, candidates, { disabled = false } = {}) {
     actions.replaceChildren(
       ...[
         unchecked.length > 0 &&
-          button(T.check(unchecked.length), () => each(unchecked, "checking", check), {
+          button(T.check({ n: unchecked.length }), () => each(unchecked, "checking", check), {
             kind: ready.length ? "" : "primary",
           }),
         ready.length > 0 &&
-          button(T.save(ready.length), () => each(ready, "saving", save), { kind: "primary" }),
+          button(T.save({ n: ready.length }), () => each(ready, "saving", save), { kind: "primary" }),
       ].filter((child) => child instanceof Node),
     );
     if (focus)
@@ -110,7 +110,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
     try {
       for (const [place, row] of chosen.entries()) {
         if (page.signal.aborted) return;
-        status.textContent = T.progress(place + 1, chosen.length);
+        status.textContent = T.progress({ n: place + 1, all: chosen.length });
         mark(row, state);
         try {
           await work(row);
@@ -133,10 +133,10 @@ export function registering(page, candidates, { disabled = false } = {}) {
     status.textContent =
       state === "saving"
         ? refused
-          ? T.someLeft(refused)
-          : T.allDone(saved)
+          ? T.someLeft({ n: refused })
+          : T.allDone({ n: saved })
         : refused
-          ? T.refusedSome(refused)
+          ? T.refusedSome({ n: refused })
           : "";
     showActions();
   }

@@ -83,7 +83,7 @@ function shown(rule) {
         "ul",
         { class: "plain" },
         rule.stages.map(({ code, approvals }, place) =>
-          h("li", null, T.needs(place + 1, approvals), " ", h("code", null, code)),
+          h("li", null, T.needs({ place: place + 1, approvals }), " ", h("code", null, code)),
         ),
       ),
     ],
@@ -105,7 +105,7 @@ function demand(assurance) {
 /** Ask how a role is to be asked for, and save it after the preview. @param {Page} page @param {Role} role */
 function edit(page, role) {
   const path = { id: role.id };
-  const title = T.title(roleName(role));
+  const title = T.title({ role: roleName(role) });
   return attempt(title, async () => {
     /** @type {(saved?: boolean) => void} */ let close = () => {};
     const made = await merging({
@@ -116,7 +116,7 @@ function edit(page, role) {
       pick: (/** @type {Rule} */ rule) =>
         Object.fromEntries(Object.keys(FRESH).map((name) => [name, rule[/** @type {keyof Rule} */ (name)]])),
       form: (rule) => ({
-        subject: () => T.subject(roleName(role)),
+        subject: () => T.subject({ role: roleName(role) }),
         fields: fields(page, rule),
         submit: ACTION.save,
         cancel: () => close(),
@@ -127,12 +127,12 @@ function edit(page, role) {
       write: async (values, { etag }) => {
         const body = /** @type {Rule} */ (values);
         await agreed({
-          title: T.saveTitle(roleName(role)),
+          title: T.saveTitle({ role: roleName(role) }),
           text: T.saveText,
           confirm: ACTION.save,
           write: (dryRun) => page.call("PUT", RULE, { path, body, ifMatch: etag, dryRun }),
         });
-        tell(T.saved(roleName(role)));
+        tell(T.saved({ role: roleName(role) }));
       },
       saved: () => close(true),
     });
@@ -144,7 +144,7 @@ function edit(page, role) {
 
 /** @param {Page} page @param {Role} role @param {string | null} etag */
 function end(page, role, etag) {
-  const title = T.endTitle(roleName(role));
+  const title = T.endTitle({ role: roleName(role) });
   return attempt(title, async () => {
     const done = await previewed({
       title,
@@ -154,7 +154,7 @@ function end(page, role, etag) {
       write: (dryRun) => page.call("DELETE", RULE, { path: { id: role.id }, ifMatch: etag, dryRun }),
     });
     if (!done) return;
-    tell(T.ended(roleName(role)));
+    tell(T.ended({ role: roleName(role) }));
     await page.reload();
   });
 }
@@ -218,8 +218,8 @@ function stages(page, given) {
     fresh: { code: "", approvals: 1 },
     kind: "stage",
     add: T.addStage,
-    remove: T.removeStage,
-    labels: [T.stage, T.approvals],
+    remove: (place) => T.removeStage({ place }),
+    labels: [(place) => T.stage({ place }), (place) => T.approvals({ place })],
     least: 1,
     most: MOST_STAGES,
     make: ({ code, approvals }) => {

@@ -26,7 +26,7 @@ export function revertButton(/** @type {Page} */ page, /** @type {any} */ entry)
   const { changeCount, dryRun, status } = entry;
   if (!changeCount || dryRun || status >= 400 || !page.may("GET /api/operation-log/{id}")) return null;
   const text = plain(sentence(entry));
-  return button(T.revert, () => revert(page, entry.id, text), { "aria-label": T.revertOf(text) });
+  return button(T.revert, () => revert(page, entry.id, text), { "aria-label": T.revertOf({ text }) });
 }
 
 /** @param {Page} page @param {number} id @param {string} text What is reverted. */
@@ -42,7 +42,7 @@ function revert(page, id, text) {
       write: (dryRun) => page.call(method, template, { ...options, dryRun }),
     });
     if (!done) return;
-    tell(T.reverted(text));
+    tell(T.reverted({ text }));
     await page.reload();
   });
 }
@@ -85,7 +85,8 @@ async function planned(/** @type {Page} */ page, /** @type {any} */ entry) {
 function ofFields(changes, record) {
   for (const { field, after } of changes) {
     if (!Object.hasOwn(record, field)) throw refusal(T.unknown);
-    if (JSON.stringify(record[field]) !== JSON.stringify(after ?? null)) throw refusal(T.changedSince(field));
+    if (JSON.stringify(record[field]) !== JSON.stringify(after ?? null))
+      throw refusal(T.changedSince({ field }));
   }
   if (changes.length === 0) throw refusal(T.unknown);
   return Object.fromEntries(changes.map(({ field, before }) => [field, before ?? null]));
@@ -134,7 +135,7 @@ async function ofRoles(page, id, { before, after }) {
       (!given.from || from === given.from)
     );
   });
-  if (!same) throw refusal(T.changedSince(given.roleCode));
+  if (!same) throw refusal(T.changedSince({ field: given.roleCode }));
   const plan = {
     template: "/api/user/{id}/roles/{assignmentId}",
     path: { id, assignmentId: same.id },
@@ -172,7 +173,7 @@ async function idOf(page, kind, name) {
   const query = { [field]: value, size: 200 };
   const { data } = await page.call("GET", `/api/${kind}/list`, { query });
   const record = data.items.find((/** @type {any} */ each) => key(each) === name);
-  if (!record) throw refusal(T.gone(name));
+  if (!record) throw refusal(T.gone({ name }));
   return record.id;
 }
 

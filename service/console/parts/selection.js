@@ -15,8 +15,8 @@ const BATCH = 200;
  * @property {string} confirm
  * @property {boolean} [danger]
  * @property {(ids: number[], dryRun: boolean) => Promise<any>} write Answers how many were changed, and how many not.
- * @property {(changed: number, unchanged: number) => string} counts What the preview says of them.
- * @property {(changed: number) => string} done
+ * @property {(counts: {changed: number, unchanged: number}) => string} counts What the preview says of them.
+ * @property {(counted: {n: number}) => string} done
  * @property {import("./dialog.js").Box} [box] The dialog whose second step it is.
  */
 
@@ -50,7 +50,7 @@ export class Selection {
   choose(chosen, rest) {
     this.ids = [...chosen];
     this.element.hidden = this.ids.length === 0;
-    this.counted.textContent = TABLE.selected(this.ids.length);
+    this.counted.textContent = TABLE.selected({ n: this.ids.length });
     const all = rest && button(TABLE.selectAll(rest.total, rest.most), rest.choose, { kind: "quiet" });
     this.rest.replaceChildren(...(all ? [all] : []));
   }
@@ -76,14 +76,15 @@ export class Selection {
       answer = await (change.box ? agreed : previewed)({
         ...change,
         write: (dryRun) => (dryRun ? batches.preview() : batches.save()),
-        more: ({ changed, unchanged }) => [h("p", null, change.counts(changed, unchanged)), batches.report],
+        more: (data) => [h("p", null, change.counts(data)), batches.report],
       });
     } finally {
       // First the list anew, which forgets what is chosen: who reads that it is done may choose again at once.
       if (batches.saved > 0) await this.page.reload();
-      if (batches.saved > 0 && batches.saved < ids.length) tell(T.partly(batches.saved, ids.length));
+      if (batches.saved > 0 && batches.saved < ids.length)
+        tell(T.partly({ saved: batches.saved, all: ids.length }));
     }
-    if (answer && batches.saved === ids.length) tell(change.done(answer.data.changed));
+    if (answer && batches.saved === ids.length) tell(change.done({ n: answer.data.changed }));
   }
 
   /**
@@ -115,7 +116,7 @@ class Batches {
     /** @type {any[]} */ this.answers = [];
     /** What became of each batch; empty for a single one. */
     this.report = h("div", { role: "status" });
-    if (this.batches.length > 1) this.report.append(h("p", { class: "note" }, T.inBatches(BATCH)));
+    if (this.batches.length > 1) this.report.append(h("p", { class: "note" }, T.inBatches({ most: BATCH })));
   }
 
   /** How many records are in the batches that were saved. */
@@ -150,12 +151,11 @@ class Batches {
     if (this.batches.length === 1) return;
     const { answers } = this;
     this.report.replaceChildren(
-      h("p", null, T.progress(this.saved, this.count)),
+      h("p", null, T.progress({ saved: this.saved, all: this.count })),
       bullets(this.batches, (batch) => {
         const place = this.batches.indexOf(batch);
-        const range = T.range(place * BATCH + 1, place * BATCH + batch.length);
-        if (place < answers.length)
-          return `${range}: ${T.batch(answers[place].data.changed, answers[place].data.unchanged)}`;
+        const range = T.range({ from: place * BATCH + 1, to: place * BATCH + batch.length });
+        if (place < answers.length) return `${range}: ${T.batch(answers[place].data)}`;
         return `${range}: ${refused && place === answers.length ? T.refused : T.waits}`;
       }),
     );
@@ -204,7 +204,7 @@ function unique(values) {
  * Return what a listing takes to let the reader enable and disable many records; none where they may not.
  * @param {Page} page
  * @param {"/api/role/bulk/enabled" | "/api/resource/bulk/enabled"} template
- * @param {(n: number) => string} records Such as `3 roles`.
+ * @param {(counted: {n: number}) => string} records Such as `3 roles`.
  * @param {(record: any) => string} nameOf
  */
 export function switching(page, template, records, nameOf) {
@@ -214,12 +214,12 @@ export function switching(page, template, records, nameOf) {
       button(enabled ? T.enable : T.disable, () => {
         const { ids } = made;
         return made.act({
-          title: (enabled ? T.enableTitle : T.disableTitle)(records(ids.length)),
+          title: (enabled ? T.enableTitle : T.disableTitle)({ records: records({ n: ids.length }) }),
           confirm: enabled ? T.enable : T.disable,
           danger: !enabled,
           write: (batch, dryRun) => page.call("POST", template, { body: { ids: batch, enabled }, dryRun }),
-          counts: (changed, unchanged) => T.counts(records(changed), unchanged),
-          done: (changed) => (enabled ? T.enabled : T.disabled)(records(changed)),
+          counts: ({ changed: n, unchanged }) => T.counts({ changed: records({ n }), unchanged }),
+          done: (counted) => (enabled ? T.enabled : T.disabled)({ records: records(counted) }),
         });
       }),
     ),

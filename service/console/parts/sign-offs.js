@@ -22,13 +22,13 @@ export function signing(page, revision) {
  * @param {Page} page @param {string} reason
  */
 export function notOthers(page, reason) {
-  return page.may(`POST ${SIGN_OFF}`) && h("p", { class: "note" }, T.samePerson(reason));
+  return page.may(`POST ${SIGN_OFF}`) && h("p", { class: "note" }, T.samePerson({ reason }));
 }
 
 /** @param {Page} page @param {number} revision */
 async function sign(page, revision) {
   const made = await ask({
-    title: T.title(revision),
+    title: T.title({ revision }),
     text: T.text,
     confirm: T.signOff,
     extra: [
@@ -42,7 +42,7 @@ async function sign(page, revision) {
       }),
   });
   if (!made) return;
-  tell(T.done(revision));
+  tell(T.done({ revision }));
   await page.reload();
 }
 

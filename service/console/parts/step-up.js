@@ -96,7 +96,7 @@ function proofForm(method, { provider, acr, done, cancel, strong, others, choose
   return form({
     fields: field ? [field] : [],
     before: title
-      ? h("p", null, PROVIDERS.proveText(title))
+      ? h("p", null, PROVIDERS.proveText({ title }))
       : !field && h("p", null, T.passkeyText, !others.length && !strong && T.passkeyOnly),
     after:
       others.length > 0 &&
@@ -105,13 +105,15 @@ function proofForm(method, { provider, acr, done, cancel, strong, others, choose
         { class: "others" },
         others.map((other) =>
           button(
-            other === PROVIDER && provider ? PROVIDERS.prove(provider.title) : (T.others[other] ?? other),
+            other === PROVIDER && provider
+              ? PROVIDERS.prove({ title: provider.title })
+              : (T.others[other] ?? other),
             () => choose(other),
             { kind: "quiet" },
           ),
         ),
       ),
-    submit: title ? PROVIDERS.prove(title) : field ? T.submit : T.passkey,
+    submit: title ? PROVIDERS.prove({ title }) : field ? T.submit : T.passkey,
     quiet: true,
     trailing: true,
     cancel,

@@ -161,7 +161,12 @@ export function listing(page, config) {
     head.replaceChildren(
       ...pieces([
         select &&
-          h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, TABLE.select("")), all),
+          h(
+            "th",
+            { class: "box", scope: "col" },
+            h("span", { class: "hidden" }, TABLE.select({ name: "" })),
+            all,
+          ),
         shown().map(({ title, sort, kind, help }) => {
           const on = sort && sorted.replace(/^-/, "") === sort;
           const down = on && sorted.startsWith("-");
@@ -172,7 +177,7 @@ export function listing(page, config) {
               ? button(title, () => set({ sort: on && !down ? `-${sort}` : sort }), {
                   kind: "sort",
                   "data-key": `sort-${sort}`,
-                  "aria-label": TABLE.sortBy(title),
+                  "aria-label": TABLE.sortBy({ title }),
                 })
               : title,
             help && h("small", { class: "under" }, help),
@@ -204,9 +209,9 @@ export function listing(page, config) {
       if (index === 0 && box)
         box.setAttribute(
           "aria-label",
-          TABLE.select(
-            content.map((piece) => (typeof piece === "string" ? piece : piece.textContent)).join(" "),
-          ),
+          TABLE.select({
+            name: content.map((piece) => (typeof piece === "string" ? piece : piece.textContent)).join(" "),
+          }),
         );
       const words = content.every((piece) => typeof piece === "string") ? content.join("") : null;
       const text = words
@@ -238,12 +243,12 @@ export function listing(page, config) {
     const more = cursor || total === undefined ? Boolean(loaded.nextCursor) : at * long < total;
     const text =
       total === undefined || cursor
-        ? TABLE.rows(loaded.items.length)
-        : TABLE.range(
-            Math.min(total, (at - 1) * long + 1),
-            Math.min(total, at * long),
-            loaded.totalIsExact === false ? TABLE.atLeast(total) : shownNumber(total),
-          );
+        ? TABLE.rows({ n: loaded.items.length })
+        : TABLE.range({
+            from: Math.min(total, (at - 1) * long + 1),
+            to: Math.min(total, at * long),
+            total: loaded.totalIsExact === false ? TABLE.atLeast({ total }) : shownNumber(total),
+          });
     status.textContent = text;
     const next = () => {
       if (!((cursor || total === undefined || at * long >= 10_000) && loaded.nextCursor))

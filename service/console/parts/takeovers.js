@@ -41,12 +41,12 @@ export async function takeovers(page, user) {
 /** @param {Page} page @param {import("./users.js").User} user */
 async function confirm(page, { id, userName }) {
   const done = await ask({
-    title: T.confirmOwnerTitle(userName),
+    title: T.confirmOwnerTitle({ name: userName }),
     text: T.confirmOwnerText,
     confirm: T.confirmOwner,
     act: () => page.call("POST", CONFIRM, { path: { id } }),
   });
   if (!done) return;
-  tell(T.ownerConfirmed(userName));
+  tell(T.ownerConfirmed({ name: userName }));
   await page.reload();
 }

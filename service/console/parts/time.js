@@ -42,7 +42,7 @@ export function time(iso, { ago = false, seconds = false, day = false, clock = f
  * @param {{updateTime: string, updatedBy: string | null}} record
  */
 export function edited({ updateTime, updatedBy }) {
-  return [time(updateTime), updatedBy && [" ", FORM.by(updatedBy)]];
+  return [time(updateTime), updatedBy && [" ", FORM.by({ name: updatedBy })]];
 }
 
 /**

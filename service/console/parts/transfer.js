@@ -36,7 +36,7 @@ export function exporting(page, template, name, { text, columns, count, filters 
       const rows = h("span", { role: "status" });
       count().then(
         ({ total, totalIsExact = true }) => {
-          if (total !== null) rows.textContent = totalIsExact ? shownNumber(total) : TABLE.atLeast(total);
+          if (total !== null) rows.textContent = totalIsExact ? shownNumber(total) : TABLE.atLeast({ total });
         },
         (problem) => rows.replaceChildren(trouble(problem)),
       );

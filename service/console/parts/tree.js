@@ -244,7 +244,7 @@ export function searching(shown, label, fits) {
       event.stopPropagation(); // to look for something changes nothing
       const text = field.value.trim().toLowerCase();
       const more = shown.redraw({ shows: text ? (node) => fits(node, text) : undefined });
-      note.textContent = more ? TREE.cut(MOST) : "";
+      note.textContent = more ? TREE.cut({ n: MOST }) : "";
     },
   });
   return h("div", { class: "bar" }, field, note);

@@ -32,8 +32,9 @@ export function trouble(problem, retry, subject, heading) {
   return box(status >= 500 || status === 0 ? "warn" : "bad", heading === named ? "" : named, [
     text && h("p", null, text),
     !complete && detail && detail !== problem.title && h("p", null, detail),
-    document.until && h("p", null, TROUBLE.bannedUntil(timeText(document.until))),
-    codes && h("p", null, document.needed === "all" ? TROUBLE.needsAll(codes) : TROUBLE.needsAny(codes)),
+    document.until && h("p", null, TROUBLE.bannedUntil({ time: timeText(document.until) })),
+    codes &&
+      h("p", null, document.needed === "all" ? TROUBLE.needsAll({ codes }) : TROUBLE.needsAny({ codes })),
     assurance && demanded(document),
     problem.violations.length > 0 &&
       bullets(problem.violations, (violation) => [
@@ -44,7 +45,7 @@ export function trouble(problem, retry, subject, heading) {
       ]),
     conflicts(document),
     session.mayCall("POST /api/access-request") && requestable(document),
-    problem.retryAfter !== undefined && again && h("p", null, TROUBLE.wait(problem.retryAfter)),
+    problem.retryAfter !== undefined && again && h("p", null, TROUBLE.wait({ seconds: problem.retryAfter })),
     repeat && again && h("p", null, button(ACTION.retry, repeat, { icon: "refresh" })),
     requested(problem),
   ]);
@@ -174,7 +175,7 @@ function requestable({ requestable: roles = [], decisionId, accessRequestId: wai
       h(
         "p",
         { class: "badges" },
-        roles.map((/** @type {string} */ role) => linkButton(address(role), TROUBLE.askFor(role))),
+        roles.map((/** @type {string} */ role) => linkButton(address(role), TROUBLE.askFor({ role }))),
         session.mayCall("GET /api/access-request/role/list") &&
           link(
             `/access-requests/roles${decisionId ? `?${new URLSearchParams({ decisionId })}` : ""}`,
@@ -217,7 +218,7 @@ function conflicts(document) {
         h("strong", null, title),
         ": ",
         document[name].join(", "),
-        counts[name] > document[name].length && TROUBLE.andMore(counts[name] - document[name].length),
+        counts[name] > document[name].length && TROUBLE.andMore({ n: counts[name] - document[name].length }),
       ),
     );
   const broken = (document.brokenInvariants ?? []).map(

@@ -69,7 +69,7 @@ export function accessPath(explained, { user, role }, request) {
   }
   const outcome = allowed ? POLICY.allowed : POLICY.denied;
   return path(
-    T.access(who ?? POLICY.role(role ?? ""), request, outcome),
+    T.access({ who: who ?? POLICY.role({ name: role ?? "" }), request, outcome }),
     [
       { title: T.who, boxes: who === null ? [] : [{ key: "who", text: who }] },
       { title: POLICY.roles, boxes: [...roles].map((text) => ({ key: `role:${text}`, text })) },

@@ -56,7 +56,7 @@ function drawn(hours) {
     ["refused", "bad"],
   ]);
   return bars({
-    name: days ? T.ofDays(parts.length) : T.name(hours.length),
+    name: days ? T.ofDays({ days: parts.length }) : T.name({ hours: hours.length }),
     place: days ? T.day : T.hour,
     places: parts.map(text),
     short: (place) => short.format(begins.get(place)),

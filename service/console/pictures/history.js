@@ -53,7 +53,7 @@ export function history(page) {
  * @param {string} from When it was created.
  */
 export function recordHistory(page, target, from) {
-  return drawn(page, T.nameOf(target), null, async () => {
+  return drawn(page, T.nameOf({ target }), null, async () => {
     const [rights, others] = await Promise.all(
       [true, false].map((given) => entries(page, { target, from, rights: given })),
     );
@@ -102,7 +102,7 @@ async function revisions(page, span) {
     .flatMap(({ signOffs }) => signOffs)
     .map(({ revision, title, userName, createTime }) => ({
       at: createTime,
-      text: SIGN_OFFS.event(revision, title, userName),
+      text: SIGN_OFFS.event({ revision, title, by: userName }),
       href: `/policy/revisions/${revision}`,
     }));
   return [

@@ -27,7 +27,8 @@ export function path(name, columns, edges) {
   const drawn = shown.flatMap(({ title, boxes }, column) => {
     const x = column * (WIDE + GAP) + 1;
     const rest = boxes.length - MOST;
-    const all = rest > 0 ? [...boxes.slice(0, MOST), { key: "", text: T.more(rest), kind: "more" }] : boxes;
+    const all =
+      rest > 0 ? [...boxes.slice(0, MOST), { key: "", text: T.more({ n: rest }), kind: "more" }] : boxes;
     const first = TOP + ((rows - all.length) * (TALL + APART)) / 2;
     return [
       label(title, { x, y: 16, class: "soft" }),

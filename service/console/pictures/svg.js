@@ -87,6 +87,6 @@ function framed(name, place, titles, rows) {
     "div",
     { class: "picture" },
     place,
-    h("details", null, h("summary", null, T.asTable), table(T.tableOf(name), titles, rows)),
+    h("details", null, h("summary", null, T.asTable), table(T.tableOf({ name }), titles, rows)),
   );
 }

@@ -42,7 +42,7 @@ export const MENU = {
     keepAlive: { label: T.keepAlive, type: "check", help: T.keepAliveHelp, ...OF_MENUS },
     meta: {
       label: T.meta,
-      help: T.metaHelp,
+      help: T.metaHelp(),
       make: (value) => ({ control: json("meta", value) }),
       check: (value) => (typeof value !== "object" || Array.isArray(value) ? T.metaFault : null),
       worded: (value) => (value ? JSON.stringify(value) : undefined),
@@ -50,7 +50,7 @@ export const MENU = {
     },
     titles: {
       label: T.titles,
-      help: T.titlesHelp,
+      help: T.titlesHelp(),
       make: (value) => ({ control: json("titles", value) }),
       check: (value) => (typeof value !== "object" || Array.isArray(value) ? T.metaFault : null),
       worded: (value) => (value ? JSON.stringify(value) : undefined),

@@ -37,7 +37,7 @@ const fields = {
     label: T.path,
     required: true,
     code: true,
-    help: T.pathHelp,
+    help: T.pathHelp(),
     rights: true,
     make: (_, { page, values }) => ({ wrap: paths(page, values) }),
     column: { title: T.request, cell: ({ method, path }) => requestLine(method, path) },

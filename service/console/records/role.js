@@ -85,7 +85,7 @@ export const ROLE = {
   ],
   files: "roles",
   previewed: ({ enabled: on }, role) => ({
-    title: (on ? T.enableTitle : T.disableTitle)(roleName(/** @type {any} */ (role))),
+    title: (on ? T.enableTitle : T.disableTitle)({ name: roleName(/** @type {any} */ (role)) }),
     text: on ? T.enableText : T.disableText,
     danger: !on,
   }),

@@ -21,7 +21,7 @@ const isPerson = (/** @type {Shown} */ shown) => !isService(shown);
 /** A value that a directory decides where it manages the account. */
 const MANAGED = {
   make: (/** @type {any} */ _, /** @type {Shown} */ { record: { directory } }) =>
-    directory ? { readonly: true, help: ORIGINS.managed(directory) } : {},
+    directory ? { readonly: true, help: ORIGINS.managed({ name: directory }) } : {},
 };
 
 /** @type {Record<keyof import("../types/api").ImportedUser, import("../parts/declared.js").Declared>} */
@@ -142,7 +142,7 @@ export const USER = {
       if (!roles.some((/** @type {Role} */ { id }) => id === role.id)) roles.push(role);
     return { ...user, roleIds: user.roles.map((/** @type {Role} */ { id }) => id).sort(ascending) };
   },
-  previewed: (_, { userName }) => ({ title: T.rolesTitle(userName), text: T.rolesText }),
+  previewed: (_, { userName }) => ({ title: T.rolesTitle({ name: userName }), text: T.rolesText }),
 };
 
 /** Service accounts, which sign in with API keys alone. @type {import("../parts/declared.js").Kind} */

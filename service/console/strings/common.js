@@ -3,23 +3,14 @@
 import { say, saying, texts } from "../core/texts.js";
 import { duration } from "./words.js";
 
-const T = /** @type {import("../texts/en/start/common.json")} */ (await texts("start/common"));
+const T = await texts("start/common");
 
-const F = /** @type {import("../texts/en/start/faults.json")} */ (await texts("start/faults"));
+const F = await texts("start/faults");
 
-export const ACTION = saying(T.ACTION, {
-  copyOne: (/** @type {string} */ text) => say(T.ACTION.copyOne, { text }),
-  copiedOne: (/** @type {string} */ text) => say(T.ACTION.copiedOne, { text }),
-});
+export const ACTION = saying(T.ACTION);
 
 export const TROUBLE = saying(T.TROUBLE, {
   notDone: (/** @type {string} */ act) => say(T.TROUBLE.notDone, { act: act.replace(/[?？]$/, "") }),
-  bannedUntil: (/** @type {string} */ time) => say(T.TROUBLE.bannedUntil, { time }),
-  needsAny: (/** @type {string} */ codes) => say(T.TROUBLE.needsAny, { codes }),
-  needsAll: (/** @type {string} */ codes) => say(T.TROUBLE.needsAll, { codes }),
-  wait: (/** @type {number} */ seconds) => say(T.TROUBLE.wait, { seconds }),
-  askFor: (/** @type {string} */ role) => say(T.TROUBLE.askFor, { role }),
-  andMore: (/** @type {number} */ n) => say(T.TROUBLE.andMore, { n }),
 });
 
 /**
@@ -31,11 +22,9 @@ export const REFUSALS = /** @type {Record<string, string[]>} */ (F.REFUSALS);
 /** The rules that keep records whole, by `rule` of a conflict. */
 export const RULES = /** @type {Record<string, string[]>} */ (F.RULES);
 
-export const CHANGES = T.CHANGES;
+export const CHANGES = saying(T.CHANGES);
 
-export const LIVE = saying(T.LIVE, {
-  more: (/** @type {number} */ n) => say(T.LIVE.more, { n }),
-});
+export const LIVE = saying(T.LIVE);
 
 /** Usual lengths of time, in seconds and in words. */
 export const lifetimes = () =>
@@ -54,19 +43,15 @@ export function enumerated(texts) {
   return texts.join(T.LIST.comma);
 }
 
-export const RECORD = T.RECORD;
+export const RECORD = saying(T.RECORD);
 
-export const RELATED = T.RELATED;
+export const RELATED = saying(T.RELATED);
 
 export const PREVIEW = saying(T.PREVIEW, {
   demands: (/** @type {string} */ before, /** @type {string} */ after) =>
     say(T.PREVIEW.demands, { before: before || T.PREVIEW.noDemand, after: after || T.PREVIEW.noDemand }),
-  counts: (/** @type {number} */ users, /** @type {number} */ requests) =>
-    say(T.PREVIEW.counts, { users, requests }),
-  more: (/** @type {number} */ n) => say(T.PREVIEW.more, { n }),
   keptOut: (/** @type {number} */ users, /** @type {readonly string[]} */ names) =>
     names.length
       ? say(T.PREVIEW.keptOut, { users, names: namesOf(names, users) })
       : say(T.PREVIEW.keptOutUnnamed, { users }),
-  sessions: (/** @type {number} */ n) => say(T.PREVIEW.sessions, { n }),
 });

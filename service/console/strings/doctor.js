@@ -2,12 +2,11 @@
 /** The texts of the checks of the installation. */
 import { saying, texts } from "../core/texts.js";
 
-const T = /** @type {import("../texts/en/doctor.json")} */ (await texts("doctor"));
+const T = await texts("doctor");
 
 export const DOCTOR = saying(T.DOCTOR, {
   /** The name of a check, as the service names it. */
   check: (/** @type {string} */ name) =>
     /** @type {Record<string, string>} */ (T.DOCTOR.checks)[name] ?? name.replaceAll("-", " "),
   /** The worst first. */
-  states: /** @type {Record<string, string>} */ (T.DOCTOR.states),
 });

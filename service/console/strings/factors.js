@@ -1,15 +1,9 @@
 // @ts-check
 /** The texts of the own second factors. */
-import { say, saying, texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 
-const T = /** @type {import("../texts/en/factors.json")} */ (await texts("factors"));
+const T = await texts("factors");
 
-export const FACTORS = saying(T.FACTORS, {
-  kinds: /** @type {Record<string, string>} */ (T.FACTORS.kinds),
-  removeTitle: (/** @type {string} */ name) => say(T.FACTORS.removeTitle, { name }),
-  removed: (/** @type {string} */ name) => say(T.FACTORS.removed, { name }),
-});
+export const FACTORS = saying(T.FACTORS);
 
-export const CODES = saying(T.CODES, {
-  file: (/** @type {string} */ user, /** @type {string} */ codes) => say(T.CODES.file, { user, codes }),
-});
+export const CODES = saying(T.CODES);

@@ -2,7 +2,7 @@
 /** The texts of the own roles that end. */
 import { say, saying, texts } from "../core/texts.js";
 
-const T = /** @type {import("../texts/en/role-endings.json")} */ (await texts("role-endings"));
+const T = await texts("role-endings");
 
 export const ENDINGS = saying(T.ENDINGS, {
   left: (/** @type {number} */ all) => {

@@ -6,7 +6,7 @@
  */
 import { texts } from "../core/texts.js";
 
-const T = /** @type {import("../texts/en/sentences.json")} */ (await texts("sentences"));
+const T = await texts("sentences");
 
 /**
  * What the operations do, by module and action of the log: when it was done, and when it was refused or tried.

@@ -1,9 +1,9 @@
 // @ts-check
 /** The texts of the sign-in page. */
-import { texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 
-const T = /** @type {import("../texts/en/start/sign-in.json")} */ (await texts("start/sign-in"));
+const T = await texts("start/sign-in");
 
-export const SIGN_IN = T.SIGN_IN;
+export const SIGN_IN = saying(T.SIGN_IN);
 
-export const INITIAL = T.INITIAL;
+export const INITIAL = saying(T.INITIAL);

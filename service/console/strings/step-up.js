@@ -3,7 +3,7 @@
 import { listed } from "../core/locale.js";
 import { say, saying, texts } from "../core/texts.js";
 
-const T = /** @type {import("../texts/en/start/step-up.json")} */ (await texts("start/step-up"));
+const T = await texts("start/step-up");
 
 const WORDS = ["login", "two-factors", "phishing-resistant"].flatMap((strength) =>
   ["", "-within-12h", "-within-15m"].map((age) => strength + age),
@@ -29,5 +29,4 @@ function capital(text) {
 
 export const STEP_UP = saying(T.STEP_UP, {
   needs: (/** @type {readonly string[]} */ words) => say(T.STEP_UP.needs, { demands: demandsText(words) }),
-  others: /** @type {Record<string, string>} */ (T.STEP_UP.others),
 });

@@ -2,8 +2,6 @@
 /** The texts of tables as files: exports, and what leads to an import. */
 import { saying, texts } from "../core/texts.js";
 
-const T = /** @type {import("../texts/en/transfer.json")} */ (await texts("transfer"));
+const T = await texts("transfer");
 
-export const TRANSFER = saying(T.TRANSFER, {
-  formats: /** @type {Record<string, string>} */ (T.TRANSFER.formats),
-});
+export const TRANSFER = saying(T.TRANSFER);

@@ -156,12 +156,12 @@ function unconfirmed(page, { email, emailVerified, emailAgreed, emailReached, re
   if (!document.documentElement.dataset.mail || !email || emailVerified) return null;
   const send = async () => {
     await page.call("POST", "/api/user/profile/email/verification");
-    tell(T.confirmationSent(email));
+    tell(T.confirmationSent({ email }));
   };
   return h(
     "div",
     { class: "note" },
-    h("p", null, T.unconfirmed(email, recoveryEmail)),
+    h("p", null, T.unconfirmed({ email, before: recoveryEmail })),
     !emailReached && attempting(T.confirm, {}, send),
     !emailAgreed && agreement(page, email),
   );

@@ -7,7 +7,7 @@ import { ACTIVITY as T } from "../strings/pictures.js";
 
 /** @param {Page} page */
 export async function show(page) {
-  const hours = T.spans.find(([value]) => value === page.query.get("hours"))?.[0] ?? "24";
+  const hours = Object.keys(T.spans).find((value) => value === page.query.get("hours")) ?? "24";
   page.title(
     T.title,
     button(ACTION.reload, () => page.reload(), { icon: "refresh" }),
@@ -26,7 +26,7 @@ export async function show(page) {
           onchange: (/** @type {Event} */ event) =>
             page.setQuery({ hours: /** @type {HTMLSelectElement} */ (event.target).value }),
         },
-        T.spans.map(([value, text]) => h("option", { value }, text)),
+        Object.entries(T.spans).map(([value, text]) => h("option", { value }, text)),
       ),
     ),
     card("", activity(page, Number(hours))),

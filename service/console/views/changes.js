@@ -6,6 +6,7 @@
 import { Problem } from "../client/portcullis.js";
 import { button, card, empty, h, link, pieces } from "../core/dom.js";
 import { dates, instantOf, wallTime } from "../core/locale.js";
+import { numbered } from "../core/texts.js";
 import { form } from "../parts/form.js";
 import { FIRST, access, lines } from "../parts/lines.js";
 import { inWords, withChanges } from "../parts/logs.js";
@@ -51,7 +52,7 @@ export async function show(page) {
       h(
         "nav",
         { class: "tabs", "aria-label": T.title },
-        T.sinces.map(([days, text]) => choice(String(days), text)),
+        numbered(T.sinces).map(([days, text]) => choice(String(days), text)),
         page.may("GET /api/policy/changes") && choice("sign-off", T.signOff),
         page.may(`GET ${DIFF}`) && choice("revisions", T.revisions),
       ),
@@ -97,7 +98,7 @@ async function betweenRevisions(page) {
       return new Date(Date.parse(data.createTime) + 1).toISOString(); // times have microseconds
     }),
   );
-  return { from: begin, to: end, text: T.between(from, to), revisions: [from, to] };
+  return { from: begin, to: end, text: T.between({ from, to }), revisions: [from, to] };
 }
 
 /**
@@ -112,7 +113,7 @@ async function sinceThen(page, since) {
   try {
     const { data } = await page.call("GET", "/api/policy/changes", { query: { size: 1 } });
     const { signOff, sinceTime: from, since: first, to } = data;
-    const text = signOff ? T.signedOff(signOff.title, first) : undefined;
+    const text = signOff ? T.signedOff({ title: signOff.title, revision: first }) : undefined;
     return { from, text, ...(to > first ? { revisions: [first, to] } : {}) };
   } catch (problem) {
     if (problem instanceof Problem && problem.status === 422) return null;
@@ -244,7 +245,11 @@ function row(page, { at, entry, revision, transition }) {
 /** @param {Page} page @param {Transition} transition */
 function byItself(page, { time: at, kind, userId, userName: user, role, continued, reason }) {
   const started = kind === "started";
-  const text = (started ? T.started : T.expired)(role, user, time(at, { clock: true })?.textContent ?? "");
+  const text = (started ? T.started : T.expired)({
+    role,
+    user,
+    at: time(at, { clock: true })?.textContent ?? "",
+  });
   const address = page.may("GET /api/user/{id}/roles") ? `/users/${userId}/roles` : null;
   const given = [{ target: "", field: "roles", [started ? "after" : "before"]: [role] }];
   return h(
@@ -284,7 +289,7 @@ function difference(changes) {
     const shown = all.slice(0, VALUES);
     const values = shown.map((value, place) => [place > 0 && ", ", h(tag, null, value)]);
     const left = total - shown.length;
-    return total > 0 && h("small", null, `${title}: `, values, left > 0 && ` ${T.andMore(left)}`);
+    return total > 0 && h("small", null, `${title}: `, values, left > 0 && ` ${T.andMore({ n: left })}`);
   };
   return h(
     "span",

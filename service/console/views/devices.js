@@ -33,7 +33,7 @@ export async function show(page) {
   /** @param {any} login */
   async function end({ device, current }) {
     const ended = await ask({
-      title: T.endTitle(device),
+      title: T.endTitle({ device }),
       text: current ? T.endOwnText : T.endText,
       confirm: T.endSession,
       danger: true,
@@ -41,7 +41,7 @@ export async function show(page) {
     });
     if (!ended) return;
     if (current) return session.end();
-    tell(T.ended(device));
+    tell(T.ended({ device }));
     await list.reload();
   }
 }

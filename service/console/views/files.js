@@ -110,11 +110,11 @@ export async function show(page) {
   /** @param {File} file */
   async function upload(file) {
     const stop = new AbortController();
-    const bar = h("progress", { max: "1", "aria-label": T.sending(file.name) });
+    const bar = h("progress", { max: "1", "aria-label": T.sending({ name: file.name }) });
     const line = h(
       "div",
       { class: "transfer" },
-      h("span", null, T.sending(file.name)),
+      h("span", null, T.sending({ name: file.name })),
       bar,
       button(T.stop, () => stop.abort(), { "aria-label": `${T.stop}: ${file.name}` }),
     );
@@ -130,11 +130,11 @@ export async function show(page) {
         },
       });
       line.remove();
-      tell(T.sent(file.name));
+      tell(T.sent({ name: file.name }));
     } catch (problem) {
       if (problem instanceof Problem) line.replaceChildren(h("strong", null, file.name), trouble(problem));
       else line.remove();
-      if (stop.signal.aborted) tell(T.stopped(file.name));
+      if (stop.signal.aborted) tell(T.stopped({ name: file.name }));
     }
   }
 
@@ -170,7 +170,7 @@ export async function show(page) {
       if (!linkExpireTime) await make();
       else
         await ask({
-          title: T.replaceTitle(name),
+          title: T.replaceTitle({ name }),
           text: T.replaceText,
           confirm: T.replace,
           danger: true,
@@ -186,7 +186,7 @@ export async function show(page) {
     });
     open.target = "_blank"; // should the store refuse, it says so there
     open.rel = "noopener";
-    const box = dialog(T.linked(name), h("p", null, T.linkedText), h("div", { class: "buttons" }, open));
+    const box = dialog(T.linked({ name }), h("p", null, T.linkedText), h("div", { class: "buttons" }, open));
     open.addEventListener("click", () => box.close());
     open.focus();
     await box.closed;
@@ -197,7 +197,7 @@ export async function show(page) {
   async function share({ id, name }) {
     /** @type {import("../types/api").Link | undefined} */ let made;
     const asked = await ask({
-      title: T.shareTitle(name),
+      title: T.shareTitle({ name }),
       text: T.shareText,
       confirm: T.share,
       extra: [{ name: "expiresIn", label: T.expires, type: "select", unset: T.usual, options: lifetimes() }],
@@ -209,7 +209,11 @@ export async function show(page) {
       },
     });
     if (!asked || !made) return;
-    await once(T.made, T.madeText(timeText(made.expireTime)), new URL(made.url, location.origin).href);
+    await once(
+      T.made,
+      T.madeText({ time: timeText(made.expireTime) }),
+      new URL(made.url, location.origin).href,
+    );
     await list.reload();
   }
 
@@ -218,14 +222,14 @@ export async function show(page) {
     const path = { id };
     if (
       await ask({
-        title: T.unshareTitle(name),
+        title: T.unshareTitle({ name }),
         text: T.unshareText,
         confirm: T.unshare,
         danger: true,
         act: () => page.call("DELETE", "/api/file/{id}/public-link", { path }),
       })
     ) {
-      tell(T.unshared(name));
+      tell(T.unshared({ name }));
       await list.reload();
     }
   }
@@ -235,14 +239,14 @@ export async function show(page) {
     const path = { id };
     if (
       await ask({
-        title: T.deleteTitle(name),
+        title: T.deleteTitle({ name }),
         text: T.deleteText,
         confirm: ACTION.delete,
         danger: true,
         act: () => page.call("DELETE", "/api/file/{id}", { path }),
       })
     ) {
-      tell(T.deleted(name));
+      tell(T.deleted({ name }));
       await list.reload();
     }
   }

@@ -9,7 +9,7 @@ import { ACTIVITY } from "../strings/pictures.js";
 
 /** @param {Page} page @param {import("../types/view").ShowPart[]} parts */
 export async function show(page, parts) {
-  page.title(T.title(page.me.nickName || page.me.name));
+  page.title(T.title({ name: page.me.nickName || page.me.name }));
   const [steps, added, { attends, attention }] = await Promise.all([
     begun(page),
     /** @type {Promise<HomePart[]>} */ (Promise.all(parts.map((part) => part(page)))),

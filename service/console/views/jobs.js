@@ -80,7 +80,7 @@ function job(page, jobState) {
             "span",
             null,
             time(jobState.dueTime, { ago: true }),
-            jobState.requestedBy && ` ${T.askedBy(jobState.requestedBy)}`,
+            jobState.requestedBy && ` ${T.askedBy({ name: jobState.requestedBy })}`,
           ),
       ],
       [T.success, time(jobState.successTime, { ago: true })],
@@ -92,7 +92,8 @@ function job(page, jobState) {
       page.may("POST /api/jobs/{name}/run") &&
         button(
           T.run,
-          () => attempt(() => page.call("POST", "/api/jobs/{name}/run", { path: { name } }), T.asked(name)),
+          () =>
+            attempt(() => page.call("POST", "/api/jobs/{name}/run", { path: { name } }), T.asked({ name })),
           { "aria-label": `${T.run}: ${name}`, "data-key": `run-${name}` },
         ),
       page.may("PUT /api/jobs/{name}/paused") &&
@@ -105,7 +106,7 @@ function job(page, jobState) {
                   path: { name },
                   body: { paused: !jobState.paused },
                 }),
-              jobState.paused ? T.resumed(name) : T.isPaused(name),
+              jobState.paused ? T.resumed({ name }) : T.isPaused({ name }),
             ),
           { "aria-label": `${jobState.paused ? T.resume : T.pause}: ${name}`, "data-key": `pause-${name}` },
         ),

@@ -201,14 +201,14 @@ class Moving {
       places.replaceChildren(
         h("option", { value: "0" }, T.first),
         ...siblings().map((sibling, index) =>
-          h("option", { value: index + 1 }, T.behind(menuTitle(sibling.menu))),
+          h("option", { value: index + 1 }, T.behind({ name: menuTitle(sibling.menu) })),
         ),
       );
     parents.value = String(place.menu.parentId ?? "");
     fill();
     places.value = String(this.children(place.parent).indexOf(place));
     const done = await ask({
-      title: T.moveTitle(T.named(place.menu)),
+      title: T.moveTitle({ name: T.named(place.menu) }),
       confirm: T.move,
       text: h(
         "div",
@@ -223,7 +223,7 @@ class Moving {
 
   /** @param {Place} place @param {Place | null} parent @param {number} index Where among the others below `parent`. */
   move(place, parent, index) {
-    return attempt(T.moveTitle(T.named(place.menu)), async () => {
+    return attempt(T.moveTitle({ name: T.named(place.menu) }), async () => {
       const { parentId, sort } = place.menu;
       const edits = moves(
         place,
@@ -247,7 +247,7 @@ class Moving {
       } of edits.reverse()) {
         await this.page.call("PATCH", ONE, { path: { id: menu.id }, body, ifMatch: `"${menu.version}"` });
       }
-      tell(T.moved(T.named(place.menu)), { undo: undoing(this.page, ...before) });
+      tell(T.moved({ name: T.named(place.menu) }), { undo: undoing(this.page, ...before) });
       await this.page.reload();
     });
   }

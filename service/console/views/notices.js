@@ -6,7 +6,7 @@ import { REQUESTS } from "../navigation.js";
 import { attempt } from "../parts/preview.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { NOTICES as T } from "../strings/notices.js";
+import { NOTICES as T, noticeText } from "../strings/notices.js";
 
 /** The kinds that somebody has caused by asking for a role: `account` says who. */
 const ASKED = new Set(["access_request_made", "emergency_given"]);
@@ -29,10 +29,7 @@ export async function show(page) {
       {
         title: T.what,
         cell: (notice) =>
-          badges(
-            T.kinds[notice.kind]?.(notice.facts) ?? notice.kind,
-            notice.readTime === null && badge(T.unread, "info"),
-          ),
+          badges(noticeText(notice.kind, notice.facts), notice.readTime === null && badge(T.unread, "info")),
       },
       { title: T.when, cell: (notice) => time(notice.createTime) },
       {

@@ -61,7 +61,7 @@ export async function show(page) {
     const path = { loginId, device };
     if (
       !(await ask({
-        title: T.endTitle(userName, device),
+        title: T.endTitle({ name: userName, device }),
         text: T.endText,
         confirm: T.endConfirm,
         danger: true,
@@ -70,7 +70,7 @@ export async function show(page) {
     )
       return;
     if (own(login) && device === session.device()) return session.end();
-    tell(T.ended(userName, device));
+    tell(T.ended({ name: userName, device }));
     await list.reload();
   }
 
@@ -85,7 +85,7 @@ export async function show(page) {
     };
     if (
       !(await ask({
-        title: T.allTitle(login.userName),
+        title: T.allTitle({ name: login.userName }),
         text: T.allText,
         confirm: T.allConfirm,
         danger: true,
@@ -94,7 +94,7 @@ export async function show(page) {
     )
       return;
     if (own(login)) return session.end();
-    tell(T.allEnded(login.userName, ended));
+    tell(T.allEnded({ name: login.userName, n: ended }));
     await list.reload();
   }
 

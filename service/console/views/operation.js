@@ -43,9 +43,9 @@ export async function show(page, parts) {
           [T.operation, `${entry.module} ${entry.action}`],
           [T.call, h("code", null, `${entry.method} ${entry.url}${entry.query ? `?${entry.query}` : ""}`)],
           [T.preview, entry.dryRun ? T.nothingSaved : null],
-          [T.repetitions, entry.repetitions !== null ? T.ofRepetitions(entry.repetitions) : null],
+          [T.repetitions, entry.repetitions !== null ? T.ofRepetitions({ n: entry.repetitions }) : null],
           [T.outcome, [entry.status, entry.error].filter(Boolean).join(" ")],
-          [T.elapsed, T.milliseconds(entry.elapsedMs)],
+          [T.elapsed, T.milliseconds({ n: entry.elapsedMs })],
           [T.request, copyable(entry.requestId)],
           [T.trace, copyable(entry.traceId)],
           [
@@ -83,7 +83,7 @@ export async function show(page, parts) {
       card(
         T.changes,
         saved(entry.changes),
-        count > entry.changes.length && h("p", null, T.cut(count - entry.changes.length)),
+        count > entry.changes.length && h("p", null, T.cut({ n: count - entry.changes.length })),
       ),
     entry.params !== null && card(T.params, json(entry.params)),
     entry.response !== null && card(T.response, json(entry.response)),
@@ -138,7 +138,7 @@ function value(given, tag, all) {
   );
   return [
     h(tag, null, texts.join(", ")),
-    all !== undefined && all > texts.length && ` ${T.andMore(all - texts.length)}`,
+    all !== undefined && all > texts.length && ` ${T.andMore({ n: all - texts.length })}`,
   ];
 }
 

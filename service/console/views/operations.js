@@ -90,7 +90,7 @@ function leftOut(page, ask) {
   /** @param {Record<string, any>} query */
   async function counted(query) {
     const { total, totalIsExact } = await ask({ ...query, dryRun: "true", size: 1 });
-    return { total, text: totalIsExact ? shownNumber(total) : TABLE.atLeast(total) };
+    return { total, text: totalIsExact ? shownNumber(total) : TABLE.atLeast({ total }) };
   }
 
   /** @param {Record<string, any>} filters */

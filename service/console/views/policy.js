@@ -27,7 +27,7 @@ export async function show(page, parts) {
       T.inForce,
       definition([
         [T.revision, link(`/policy/revisions/${data.revision}`, String(data.revision))],
-        [T.lines, T.linesCount(data.lineCount)],
+        [T.lines, T.linesCount({ n: data.lineCount })],
         [T.digest, h("code", null, data.digest)],
         [T.ownDigest, h("code", null, data.ownDigest)],
       ]),
@@ -108,6 +108,6 @@ async function reload(page) {
     },
   });
   if (!done) return;
-  tell(T.reloaded(revision));
+  tell(T.reloaded({ n: revision }));
   await page.reload();
 }

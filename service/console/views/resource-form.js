@@ -22,7 +22,7 @@ export async function show(page) {
     known: { services, buttons },
     submit: T.preview,
     write: (write, { resourceName }) =>
-      agreed({ title: T.makeTitle(resourceName), text: T.makeText, confirm: T.register, write }),
+      agreed({ title: T.makeTitle({ name: resourceName }), text: T.makeText, confirm: T.register, write }),
   });
   suggesting(made, record);
 }

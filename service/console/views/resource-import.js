@@ -55,7 +55,15 @@ export async function show(page) {
             const known = await registered(page, service);
             const fresh = operations.filter(({ method, path }) => !known.has(`${method} ${shapeOf(path)}`));
             result.replaceChildren(
-              h("p", null, T.summary(fresh.length, operations.length - fresh.length, unusable.length)),
+              h(
+                "p",
+                null,
+                T.summary({
+                  fresh: fresh.length,
+                  same: operations.length - fresh.length,
+                  unusable: unusable.length,
+                }),
+              ),
             );
             if (fresh.length) result.append(registering(page, fresh, { disabled: true }));
             if (unusable.length)

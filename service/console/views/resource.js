@@ -111,7 +111,7 @@ function bindings(page, resource, bound, etag) {
   const bind = async (menuIds, name, box) => {
     const added = menuIds.filter((id) => !ids.includes(id));
     const removed = ids.filter((id) => !menuIds.includes(id));
-    if (!added.length && !removed.length) return tell(T.unchanged(resource.resourceName));
+    if (!added.length && !removed.length) return tell(T.unchanged({ name: resource.resourceName }));
     const names = (/** @type {string} */ title, /** @type {number[]} */ list, /** @type {string} */ kind) =>
       list.length > 0 &&
       h(
@@ -123,14 +123,14 @@ function bindings(page, resource, bound, etag) {
       );
     const done = await (box ? agreed : previewed)({
       box,
-      title: T.bindTitle(resource.resourceName),
+      title: T.bindTitle({ name: resource.resourceName }),
       confirm: T.bindConfirm,
       danger: menuIds.length === 0,
       text: [names(T.adds, added, "good"), names(T.takes, removed, "bad")],
       write: (dryRun) => page.call("PUT", BOUND, { path, body: { menuIds }, ifMatch: etag, dryRun }),
     });
     if (!done) return undefined;
-    tell(T.bound(resource.resourceName), {
+    tell(T.bound({ name: resource.resourceName }), {
       undo: undoing(page, ["PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }]),
     });
     return page.reload();
@@ -150,13 +150,13 @@ function bindings(page, resource, bound, etag) {
               button(
                 T.unbind,
                 () =>
-                  attempt(T.bindTitle(resource.resourceName), () =>
+                  attempt(T.bindTitle({ name: resource.resourceName }), () =>
                     bind(
                       ids.filter((id) => id !== each.id),
                       known,
                     ),
                   ),
-                { "aria-label": T.unbindOne(each.title) },
+                { "aria-label": T.unbindOne({ name: each.title }) },
               ),
           ]),
         )

@@ -16,9 +16,9 @@ export async function show(page) {
     page.call("GET", "/api/role/{id}/permissions", { path }),
   ]);
   creating(page, ROLE, {
-    title: T.copyTitle(source.roleName),
-    before: h("p", null, T.copyText(given.permissions.length)),
-    record: { ...source, roleName: T.copyOf(source.roleName), roleCode: "", enabled: true },
+    title: T.copyTitle({ name: source.roleName }),
+    before: h("p", null, T.copyText({ n: given.permissions.length })),
+    record: { ...source, roleName: T.copyOf({ name: source.roleName }), roleCode: "", enabled: true },
     body: (values) => ({ ...values, menuIds: given.menuIds }),
   });
 }

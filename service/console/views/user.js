@@ -41,7 +41,7 @@ export async function show(page) {
   const self = user.id === page.me.id;
   const base = `/users/${user.id}`;
   const { directory } = user;
-  const managed = directory === null ? {} : { disabled: true, title: ORIGINS.managed(directory) };
+  const managed = directory === null ? {} : { disabled: true, title: ORIGINS.managed({ name: directory }) };
   await record(page, {
     base,
     crumbs: [listOf(user)],
@@ -89,7 +89,7 @@ export async function show(page) {
     ],
     note: [
       self && h("p", { class: "note" }, T.self),
-      directory !== null && h("p", { class: "note" }, ORIGINS.managed(directory)),
+      directory !== null && h("p", { class: "note" }, ORIGINS.managed({ name: directory })),
     ],
     tabs: [
       {
@@ -185,7 +185,7 @@ function standing(page, user, ends) {
     [
       T.banned,
       banned && [
-        T.bannedBy(banned.bannedBy ?? T.somebody),
+        T.bannedBy({ name: banned.bannedBy ?? T.somebody }),
         " ",
         time(banned.createTime),
         ", ",
@@ -232,7 +232,7 @@ async function sessions(page, user) {
         ...(kicks
           ? [
               button(T.kick, () => kick(page, user, login.device), {
-                "aria-label": T.kickDevice(login.device),
+                "aria-label": T.kickDevice({ device: login.device }),
               }),
             ]
           : []),
@@ -279,7 +279,7 @@ function letIn(page, user) {
 /** @param {Page} page @param {import("../parts/users.js").User} user */
 async function reset(page, user) {
   const done = await ask({
-    title: T.resetTitle(user.userName),
+    title: T.resetTitle({ name: user.userName }),
     text: T.resetText,
     confirm: T.resetConfirm,
     danger: true,
@@ -295,7 +295,7 @@ async function reset(page, user) {
     act: (body) => page.call("PUT", "/api/user/{id}/password", { path: { id: user.id }, body }),
   });
   if (!done) return;
-  tell(T.resetDone(user.userName));
+  tell(T.resetDone({ name: user.userName }));
   await page.reload();
 }
 
@@ -303,13 +303,13 @@ async function reset(page, user) {
 async function verify(page, user) {
   const path = { id: user.id };
   const done = await ask({
-    title: T.verifyTitle(user.email ?? ""),
+    title: T.verifyTitle({ email: user.email ?? "" }),
     text: T.verifyText,
     confirm: T.verify,
     act: () => page.call("POST", "/api/user/{id}/email/verification", { path }),
   });
   if (!done) return;
-  tell(T.verified(user.userName));
+  tell(T.verified({ name: user.userName }));
   await page.reload();
 }
 
@@ -317,7 +317,7 @@ async function verify(page, user) {
 function sendReset(page, user) {
   return attempt(T.sendReset, async () => {
     await page.call("POST", "/api/user/{id}/password-reset", { path: { id: user.id } });
-    tell(T.resetSent(user.userName));
+    tell(T.resetSent({ name: user.userName }));
   });
 }
 
@@ -325,7 +325,7 @@ function sendReset(page, user) {
 async function kick(page, user, device) {
   const path = { loginId: user.id, device: device ?? "" };
   const done = await ask({
-    title: device ? T.kickTitle(user.userName, device) : T.kickAllTitle(user.userName),
+    title: device ? T.kickTitle({ name: user.userName, device }) : T.kickAllTitle({ name: user.userName }),
     text: T.kickText,
     confirm: T.kickConfirm,
     danger: true,
@@ -333,6 +333,6 @@ async function kick(page, user, device) {
       page.call("DELETE", device ? "/api/online/{loginId}/{device}" : "/api/online/{loginId}", { path }),
   });
   if (!done) return;
-  tell(device ? T.kickedFrom(user.userName, device) : T.kicked(user.userName));
+  tell(device ? T.kickedFrom({ name: user.userName, device }) : T.kicked({ name: user.userName }));
   await page.reload();
 }

@@ -22,9 +22,9 @@ export async function show(page) {
   const role = await requestableRole(page, roleCode);
   page.crumbs([PATH, T.title]);
   const named = (/** @type {string} */ code) => (code === role?.roleCode ? roleName(role) : code);
-  page.title(roleCode ? T.askRole(named(roleCode)) : T.ask);
+  page.title(roleCode ? T.askRole({ role: named(roleCode) }) : T.ask);
   const made = form({
-    subject: (values) => T.subject(values.roleCode && named(values.roleCode)),
+    subject: (values) => T.subject({ role: values.roleCode && named(values.roleCode) }),
     fields: [
       {
         name: "roleCode",
@@ -44,7 +44,7 @@ export async function show(page) {
         help: T.reasonHelp,
         most: 500,
       },
-      { name: "lasts", label: T.lasts, type: "select", required: true, options: T.lasting },
+      { name: "lasts", label: T.lasts, type: "select", required: true, options: Object.entries(T.lasting) },
       {
         name: "duration",
         label: T.amount,
@@ -65,13 +65,13 @@ export async function show(page) {
       const given = Object.entries({ ...values, lasts: null, decisionId });
       const body = Object.fromEntries(given.filter(([, value]) => value));
       const { data } = await agreed({
-        title: T.askTitle(named(values.roleCode)),
+        title: T.askTitle({ role: named(values.roleCode) }),
         more: foreseen,
         confirm: T.send,
         write: (dryRun) => page.call("POST", "/api/access-request", { body, key, dryRun }),
       });
       shown.clean();
-      tell((data.state === "approved" ? T.got : T.asked)(roleName(data)));
+      tell((data.state === "approved" ? T.got : T.asked)({ role: roleName(data) }));
       page.go(`${PATH}/${data.id}`);
     },
   });

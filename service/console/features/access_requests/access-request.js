@@ -24,7 +24,7 @@ export async function show(page) {
   await record(page, {
     base,
     crumbs: [[PATH, T.title]],
-    title: T.titleOf(roleName(request), request.userName),
+    title: T.titleOf({ role: roleName(request), user: request.userName }),
     state: stateOf(request),
     primary: approve || close || withdraw,
     acts: [],
@@ -59,7 +59,7 @@ function approves(page, { stages }) {
 function overview(page, request) {
   const samePerson = request.userId !== page.me.id && approves(page, request) && request.samePerson;
   return [
-    samePerson && h("p", { class: "note warn" }, T.samePerson(samePerson)),
+    samePerson && h("p", { class: "note warn" }, T.samePerson({ reason: samePerson })),
     card(
       T.stages,
       request.emergency
@@ -107,7 +107,9 @@ function changes(page, request) {
       h("div", { class: "note warn" }, h("p", null, T.added), codes(permissionsAdded)),
     permissionsRemoved?.length && [h("p", null, T.removed), codes(permissionsRemoved)],
     held &&
-      (held.length ? [h("p", null, T.held(userName)), codes(held)] : h("p", null, T.heldNothing(userName))),
+      (held.length
+        ? [h("p", null, T.held({ user: userName })), codes(held)]
+        : h("p", null, T.heldNothing({ user: userName }))),
     breaks &&
       (breaks.length
         ? h(
@@ -122,7 +124,7 @@ function changes(page, request) {
       [
         "GET /api/policy/what-if",
         `/policy/what-if?${new URLSearchParams({ userName, with: roleCode })}`,
-        T.wouldChange(userName),
+        T.wouldChange({ user: userName }),
         "scale",
       ],
       ...(assignmentId === null

@@ -35,7 +35,7 @@ export async function show(page) {
       "nav",
       { class: "tabs", "aria-label": RECORD.tabs },
       PARTS.map(([name, path]) => {
-        const text = name === "waiting" ? T.tabs.waiting(waiting.length) : T.tabs[name];
+        const text = name === "waiting" ? T.tabs.waiting({ n: waiting.length }) : T.tabs[name];
         const anchor = link(path, text);
         if (name === part) anchor.setAttribute("aria-current", "page");
         return anchor;

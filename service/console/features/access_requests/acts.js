@@ -35,7 +35,7 @@ export function stateOf(request) {
 
 /** Return for how long the role is asked for. @param {AccessRequest} request */
 export function lasting({ duration, until }) {
-  return duration ? T.duration(duration) : until && T.until(timeText(until));
+  return duration ? T.duration(duration) : until && T.until({ time: timeText(until) });
 }
 
 /**
@@ -86,7 +86,7 @@ async function done(page, text) {
 function approve(page, request) {
   const { id, userName } = request;
   const role = roleName(request);
-  const title = T.approveTitle(role, userName);
+  const title = T.approveTitle({ role, user: userName });
   return attempt(title, async () => {
     const made = await ask({
       title,
@@ -95,7 +95,7 @@ function approve(page, request) {
       act: (values, { box }) =>
         agreed({
           box,
-          title: T.approveSure(role, userName),
+          title: T.approveSure({ role, user: userName }),
           more: (decided) => h("p", null, outlook(decided)),
           confirm: T.approve,
           write: (dryRun) =>
@@ -106,7 +106,7 @@ function approve(page, request) {
             }),
         }),
     });
-    if (made) await done(page, T.approved(role, userName));
+    if (made) await done(page, T.approved({ role, user: userName }));
   });
 }
 
@@ -114,7 +114,7 @@ function approve(page, request) {
 function outlook({ state, from, stages }) {
   if (state === "approved") return T.given;
   const passed = stages.every(({ counted, approvals }) => counted >= approvals);
-  return passed && from ? T.givenLater(timeText(from)) : T.others;
+  return passed && from ? T.givenLater({ from: timeText(from) }) : T.others;
 }
 
 /** @param {Page} page @param {AccessRequest} request */
@@ -122,7 +122,7 @@ async function deny(page, request) {
   const { id, userName } = request;
   const role = roleName(request);
   const made = await ask({
-    title: T.denyTitle(role, userName),
+    title: T.denyTitle({ role, user: userName }),
     text: T.denyText,
     confirm: T.deny,
     danger: true,
@@ -130,7 +130,7 @@ async function deny(page, request) {
     act: ({ reason }) =>
       page.call("POST", `${ONE}/decision`, { path: { id }, body: { decision: "deny", reason } }),
   });
-  if (made) await done(page, T.denied(role, userName));
+  if (made) await done(page, T.denied({ role, user: userName }));
 }
 
 /** @param {Page} page @param {AccessRequest} request */
@@ -138,13 +138,13 @@ async function withdraw(page, request) {
   const { id } = request;
   const role = roleName(request);
   const made = await ask({
-    title: T.withdrawTitle(role),
+    title: T.withdrawTitle({ role }),
     text: T.withdrawText,
     confirm: T.withdraw,
     danger: true,
     act: () => page.call("DELETE", ONE, { path: { id } }),
   });
-  if (made) await done(page, T.withdrawn(role));
+  if (made) await done(page, T.withdrawn({ role }));
 }
 
 /** @param {Page} page @param {AccessRequest} request */
@@ -152,13 +152,13 @@ async function close(page, request) {
   const { id, userName } = request;
   const role = roleName(request);
   const made = await ask({
-    title: T.closeTitle(role, userName),
+    title: T.closeTitle({ role, user: userName }),
     text: T.closeText,
     confirm: T.close,
     extra: [REASON],
     act: (body) => page.call("POST", CLOSING, { path: { id }, body }),
   });
-  if (made) await done(page, T.closed(userName));
+  if (made) await done(page, T.closed({ user: userName }));
 }
 
 /** Return who approves, by stage, and how many have. @param {AccessRequest["stages"]} stages */
@@ -169,7 +169,7 @@ export function approvers(stages) {
     stages.map(({ code, approvals, counted }, place) => [
       String(place + 1),
       h("code", null, code),
-      badges(T.of(counted, approvals), counted >= approvals && badge(T.passed, "good")),
+      badges(T.of({ counted, all: approvals }), counted >= approvals && badge(T.passed, "good")),
     ]),
   );
 }

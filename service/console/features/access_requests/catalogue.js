@@ -94,7 +94,7 @@ function asking({ roleCode, roleName: stored, waiting }, decisionId) {
   if (waiting !== undefined) return linkButton(`${PATH}/${waiting}`, T.states.pending);
   const query = new URLSearchParams({ roleCode, ...(decisionId && { decisionId }) });
   const anchor = linkButton(`${PATH}/new?${query}`, FRAME.ask);
-  anchor.setAttribute("aria-label", T.askFor(roleName({ roleCode, roleName: stored })));
+  anchor.setAttribute("aria-label", T.askFor({ role: roleName({ roleCode, roleName: stored }) }));
   return anchor;
 }
 
@@ -120,7 +120,7 @@ function approval({ stages }) {
     ({ code, approvals, approvers }) =>
       approvers?.length
         ? T.names(approvers, approvals)
-        : [`${T.holdersOf(approvals)} `, h("code", null, code)],
+        : [`${T.holdersOf({ n: approvals })} `, h("code", null, code)],
     { class: "plain" },
   );
 }

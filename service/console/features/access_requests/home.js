@@ -35,7 +35,7 @@ async function waiting(page) {
   if (all.length === 0) return null;
   return [
     rows(all.slice(0, SHOWN).map((request) => waitingRow(page, request))),
-    all.length > SHOWN && h("p", { class: "help" }, link(`${PATH}/waiting`, T.allWaiting(all.length))),
+    all.length > SHOWN && h("p", { class: "help" }, link(`${PATH}/waiting`, T.allWaiting({ n: all.length }))),
   ];
 }
 
@@ -46,7 +46,10 @@ function waitingRow(page, request) {
   const { approve, deny, close } = acts(page, request);
   return {
     mark: emergency && badge(T.emergency, "warn"),
-    text: link(`${PATH}/${id}`, state === "pending" ? T.asks(userName, role) : T.took(userName, role)),
+    text: link(
+      `${PATH}/${id}`,
+      state === "pending" ? T.asks({ user: userName, role }) : T.took({ user: userName, role }),
+    ),
     help: [
       lasting(request),
       reason && [" · ", h("q", null, reason)],
@@ -75,7 +78,7 @@ async function ownRequests(page) {
         act: acts(page, request).withdraw,
       })),
     ),
-    data.total > SHOWN && h("p", { class: "help" }, link(PATH, T.allOwn(data.total))),
+    data.total > SHOWN && h("p", { class: "help" }, link(PATH, T.allOwn({ n: data.total }))),
   ];
 }
 
@@ -85,6 +88,6 @@ async function offered(page) {
   if (total === 0) return null;
   return [
     rows(items.map((role) => roleRow(page, role))),
-    h("div", { class: "actions" }, linkButton(`${PATH}/roles`, T.allRoles(total))),
+    h("div", { class: "actions" }, linkButton(`${PATH}/roles`, T.allRoles({ n: total }))),
   ];
 }

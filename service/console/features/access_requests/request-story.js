@@ -59,14 +59,16 @@ async function refusal(page, { decisionId, userName }) {
   if (!decisionId) return [];
   const explains = page.may("POST /api/policy/explain") && page.may("GET /api/operation-log/{id}");
   const more = decision(decisionId, explains);
-  const step = { at: null, text: T.steps.refusedBefore(userName), kind: "bad", more };
+  const step = { at: null, text: T.steps.refusedBefore({ user: userName }), kind: "bad", more };
   if (!explains) return [step];
   try {
     const { data } = await page.call("POST", "/api/policy/explain", { body: { decisionId } });
     if (!data.refusal) return [step];
     const { createTime: at, method, path, userName: who } = data.refusal;
     const text =
-      method && path ? [T.steps.refused(who ?? userName), " ", requestLine(method, path)] : step.text;
+      method && path
+        ? [T.steps.refused({ user: who ?? userName }), " ", requestLine(method, path)]
+        : step.text;
     return [{ ...step, at, text }];
   } catch (problem) {
     if (page.signal.aborted) throw problem;
@@ -91,7 +93,7 @@ function asking(request) {
   const { createTime: at, userName, reason, askedDecisionId } = request;
   return {
     at,
-    text: [T.steps.asked(userName, roleName(request)), quoted(reason)],
+    text: [T.steps.asked({ user: userName, role: roleName(request) }), quoted(reason)],
     more: decision(askedDecisionId),
   };
 }
@@ -100,13 +102,13 @@ function asking(request) {
 function deciding({ userName, decision: verdict, reason, until, stages, decisionIds, createTime: at }) {
   const limits = [
     stages.length > 0 && T.steps.inStages(stages),
-    until && T.steps.noLonger(timeText(until)),
+    until && T.steps.noLonger({ until: timeText(until) }),
   ].filter(Boolean);
   return {
     at,
     kind: verdict === "deny" ? "bad" : "good",
     text: [
-      T.steps.decisions[verdict](userName),
+      T.steps.decisions[verdict]({ user: userName }),
       limits.length > 0 && ` (${limits.join(", ")})`,
       quoted(reason),
     ],
@@ -121,7 +123,7 @@ function closing({ closed }) {
     {
       at: closed.time,
       kind: "good",
-      text: [T.steps.closed(closed.userName), quoted(closed.reason)],
+      text: [T.steps.closed({ user: closed.userName }), quoted(closed.reason)],
     },
   ];
 }
@@ -135,11 +137,11 @@ function outcome({ state, userName, endTime: at, endedBy, endReason, from, deadl
         : [{ at: deadline, text: T.steps.expires }];
     case "approved":
       return [
-        { at, kind: "good", text: T.steps.given(userName) },
+        { at, kind: "good", text: T.steps.given({ user: userName }) },
         ...(from && at && Date.parse(from) > Date.parse(at) ? [{ at: from, text: T.steps.begins }] : []),
       ];
     case "cancelled":
-      return [{ at, kind: "bad", text: T.steps.cancelled(endedBy ?? userName) }];
+      return [{ at, kind: "bad", text: T.steps.cancelled({ user: endedBy ?? userName }) }];
     case "failed":
       return [{ at, kind: "bad", text: [T.steps.failed, endReason && `: ${endReason}`] }];
     case "expired":
@@ -174,7 +176,7 @@ async function assigned(page, { assignmentId, userId }) {
  */
 function ending(page, { userName }, assignment, at) {
   if (assignment?.how === "revoked")
-    return { at, kind: "bad", text: T.steps.revoked(assignment.endedBy ?? userName) };
+    return { at, kind: "bad", text: T.steps.revoked({ user: assignment.endedBy ?? userName }) };
   const end = Date.parse(at);
   if (end <= Date.now()) return { at, kind: "good", text: T.steps.ended };
   return { at, text: [T.steps.ends, ": ", countdown(page, end)] };

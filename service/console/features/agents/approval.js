@@ -23,7 +23,7 @@ export async function show(page) {
     return;
   }
   const delegation = delegations.data.items.find(({ id }) => id === call.delegationId);
-  page.title(T.callOf(call.agentName));
+  page.title(T.callOf({ name: call.agentName }));
   page.put(
     card(
       T.call,

@@ -47,7 +47,7 @@ export async function show(page) {
     },
     buttons: (delegation) =>
       button(T.end, () => end(delegation), {
-        "aria-label": T.endOf(delegation.agentName),
+        "aria-label": T.endOf({ name: delegation.agentName }),
         "data-key": delegation.id,
       }),
     empty: h("p", { class: "empty" }, T.none),
@@ -78,7 +78,7 @@ export async function show(page) {
         required: true,
         options: agents.items.map(({ id, userName, ownerName }) => [
           id,
-          ownerName ? `${userName} (${T.ownedBy(ownerName)})` : userName,
+          ownerName ? `${userName} (${T.ownedBy({ name: ownerName })})` : userName,
         ]),
         value: only,
       },
@@ -126,7 +126,7 @@ export async function show(page) {
       const { data: stored } = await page.call("POST", DELEGATIONS, { body });
       create.fill(blank);
       const shown = card(
-        T.madeTitle(stored.agentName),
+        T.madeTitle({ name: stored.agentName }),
         h("p", null, T.madeText),
         toCopy(T.number, String(stored.id)),
       );
@@ -140,7 +140,7 @@ export async function show(page) {
   /** @param {import("../../types/api").DelegationToAgent} delegation */
   async function end({ id: delegationId, agentName }) {
     const ended = await ask({
-      title: T.endTitle(agentName),
+      title: T.endTitle({ name: agentName }),
       text: T.endText,
       confirm: T.end,
       danger: true,
@@ -148,7 +148,7 @@ export async function show(page) {
     });
     if (!ended) return;
     made.replaceChildren();
-    tell(T.ended(agentName));
+    tell(T.ended({ name: agentName }));
     await list.reload();
   }
 }

@@ -14,9 +14,9 @@ export async function part(page) {
   if (!data.items.length) return null;
   const mayTest = page.may("POST /api/chat/{name}/test");
   const test = (/** @type {string} */ name) =>
-    attempt(T.testOf(name), async () => {
+    attempt(T.testOf({ name }), async () => {
       const { data: result } = await page.call("POST", "/api/chat/{name}/test", { path: { name } });
-      tell(result.accepted ? T.accepted(name) : T.refused(name, result.fault ?? ""));
+      tell(result.accepted ? T.accepted({ name }) : T.refused({ name, fault: result.fault ?? "" }));
     });
   return card(
     T.title,
@@ -30,7 +30,12 @@ export async function part(page) {
         ...[waiting, sent, givenUp].map((count) => shownNumber(count)),
         fault,
         ...(mayTest
-          ? [button(T.test, () => test(name), { "aria-label": T.testOf(name), "data-key": `test-${name}` })]
+          ? [
+              button(T.test, () => test(name), {
+                "aria-label": T.testOf({ name }),
+                "data-key": `test-${name}`,
+              }),
+            ]
           : []),
       ]),
     ),

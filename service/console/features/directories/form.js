@@ -35,7 +35,7 @@ function create(page, buttons) {
   page.title(T.add);
   page.put(
     form({
-      subject: ({ source }) => T.subject(source),
+      subject: ({ source }) => T.subject({ name: source }),
       fields: [
         {
           name: "source",
@@ -59,7 +59,7 @@ function create(page, buttons) {
       save: async ({ source, ...body }, { form: shown }) => {
         await saved(page, source, /** @type {Body} */ (body), NONE);
         shown.clean();
-        tell(T.saved(source));
+        tell(T.saved({ name: source }));
         page.go(`/directories/${source}`);
       },
       cancel: () => page.go("/directories"),
@@ -82,7 +82,7 @@ async function edit(page, source, buttons) {
       return { ...(kind === "scim" && { client }), mapping, ceiling, enabled };
     },
     form: (directory) => ({
-      subject: () => T.subject(source),
+      subject: () => T.subject({ name: source }),
       fields: fields(page, directory, buttons).filter(({ name }) => name !== "client" || kind === "scim"),
       cancel: () => page.go(back),
     }),
@@ -91,12 +91,12 @@ async function edit(page, source, buttons) {
     write: (values, { etag }) =>
       saved(page, source, /** @type {Body} */ ({ kind, client: null, ...values }), etag),
     saved: () => {
-      tell(T.saved(source));
+      tell(T.saved({ name: source }));
       page.go(back);
     },
   });
   page.crumbs(["/directories", T.title], [back, source]);
-  page.title(T.editTitle(source));
+  page.title(T.editTitle({ name: source }));
   page.put(made);
 }
 
@@ -107,7 +107,7 @@ async function edit(page, source, buttons) {
 async function saved(page, source, body, etag) {
   try {
     return await agreed({
-      title: T.saveTitle(source),
+      title: T.saveTitle({ name: source }),
       text: T.saveText,
       confirm: ACTION.save,
       write: (dryRun) => page.call("PUT", ONE, { path: { source }, body, ifMatch: etag, dryRun }),
@@ -120,7 +120,7 @@ async function saved(page, source, body, etag) {
       if (!mapped) return violation;
       return {
         ...violation,
-        message: `${T.at(mapped.group, mapped.roles[Number(number)])}: ${violation.message}`,
+        message: `${T.at({ group: mapped.group, role: mapped.roles[Number(number)] })}: ${violation.message}`,
       };
     });
     throw new Problem(problem.status, { ...problem.document, errors });
@@ -182,8 +182,8 @@ function groups(page, given) {
     fresh: /** @type {Mapped} */ ({ group: "", roles: [] }),
     kind: "mapped",
     add: T.addGroup,
-    remove: T.removeGroup,
-    labels: [T.groupAt, T.rolesAt],
+    remove: (place) => T.removeGroup({ place }),
+    labels: [(place) => T.groupAt({ place }), (place) => T.rolesAt({ place })],
     make: ({ group, roles }) => [
       text({ name: "group", value: group, maxlength: "254" }),
       suggest(text({ name: "roles", value: roles.join(", "), ...SPELLED })),

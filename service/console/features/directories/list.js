@@ -23,8 +23,8 @@ export async function show(page) {
     bare.length > 0 &&
       rows(
         bare.map(({ name, title }) => ({
-          text: T.bare(title),
-          act: sets && linkButton(`/directories/new?${new URLSearchParams({ name })}`, T.set(name)),
+          text: T.bare({ title }),
+          act: sets && linkButton(`/directories/new?${new URLSearchParams({ name })}`, T.set({ name })),
         })),
       ),
     listing(page, {
@@ -32,8 +32,8 @@ export async function show(page) {
       columns: [
         { title: T.name, cell: ({ name }) => name },
         { title: T.kind, cell: ({ kind }) => T.kinds[kind] },
-        { title: T.mapping, cell: ({ mapping }) => T.groups(mapping.length) },
-        { title: T.ceiling, cell: ({ ceiling }) => T.codes(ceiling.length) },
+        { title: T.mapping, cell: ({ mapping }) => T.groups({ n: mapping.length }) },
+        { title: T.ceiling, cell: ({ ceiling }) => T.codes({ n: ceiling.length }) },
         { title: T.state, cell: stateOf },
         { title: T.updated, cell: edited },
       ],

@@ -25,15 +25,17 @@ export async function part(page) {
         shownNumber(item.missed),
         item.deadLetters
           ? button(shownNumber(item.deadLetters), () => letters(page, item.name), {
-              "aria-label": T.lettersOf(item.name),
+              "aria-label": T.lettersOf({ name: item.name }),
             })
           : shownNumber(0),
         item.fault,
         [
           page.may("POST /api/webhook/{name}/test") &&
-            button(T.test, () => test(page, item.name), { "aria-label": T.testOf(item.name) }),
+            button(T.test, () => test(page, item.name), { "aria-label": T.testOf({ name: item.name }) }),
           page.may("POST /api/webhook/{name}/replay") &&
-            button(T.replay, () => replay(page, item.name), { "aria-label": T.replayOf(item.name) }),
+            button(T.replay, () => replay(page, item.name), {
+              "aria-label": T.replayOf({ name: item.name }),
+            }),
         ],
       ]),
     ),
@@ -42,16 +44,16 @@ export async function part(page) {
 
 /** Send a test event. @param {Page} page @param {string} name */
 function test(page, name) {
-  return attempt(T.testOf(name), async () => {
+  return attempt(T.testOf({ name }), async () => {
     const { data } = await page.call("POST", "/api/webhook/{name}/test", { path: { name } });
-    tell(data.accepted ? T.accepted(name) : T.refused(name, data.fault ?? ""));
+    tell(data.accepted ? T.accepted({ name }) : T.refused({ name, fault: data.fault ?? "" }));
   });
 }
 
 /** Ask from when on events are sent again. @param {Page} page @param {string} name */
 function replay(page, name) {
   return ask({
-    title: T.replayOf(name),
+    title: T.replayOf({ name }),
     text: T.replayText,
     confirm: T.replay,
     extra: [{ name: "from", label: T.from, type: "datetime", required: true }],
@@ -60,17 +62,17 @@ function replay(page, name) {
         path: { name },
         body: { from: values.from },
       });
-      tell(T.replayed(data.events));
+      tell(T.replayed({ n: data.events }));
     },
   });
 }
 
 /** Show the newest dead letters. @param {Page} page @param {string} name */
 function letters(page, name) {
-  return attempt(T.lettersOf(name), async () => {
+  return attempt(T.lettersOf({ name }), async () => {
     const { data } = await page.call("GET", "/api/webhook/{name}/dead-letters", { path: { name } });
     dialog(
-      T.lettersOf(name),
+      T.lettersOf({ name }),
       table(
         T.deadLetters,
         [T.kind, T.eventTime, T.fault, T.id],

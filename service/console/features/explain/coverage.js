@@ -21,7 +21,7 @@ export async function show(page) {
   page.crumbs(["/resources", T.title]);
   /** @type {Set<string>} */ let keys = new Set();
   const register = button(
-    T.registerChosen(0),
+    T.registerChosen({ n: 0 }),
     () => page.go(`/resources/register?requests=${encodeURIComponent([...keys].join("\n"))}`),
     { kind: "primary", icon: "plus", disabled: true },
   );
@@ -85,7 +85,7 @@ export async function show(page) {
       chosen: (chosen) => {
         keys = chosen;
         register.disabled = keys.size === 0;
-        register.replaceChildren(icon("plus"), T.registerChosen(keys.size));
+        register.replaceChildren(icon("plus"), T.registerChosen({ n: keys.size }));
       },
       load: local(
         data.routes,
@@ -105,7 +105,8 @@ export async function show(page) {
           [T.request, ""],
           data.unrouted.map((/** @type {string} */ request) => [h("code", null, request), resource(request)]),
         ),
-        data.unroutedTotal > FIRST && link("/resources/coverage?show=lost", T.allLost(data.unroutedTotal)),
+        data.unroutedTotal > FIRST &&
+          link("/resources/coverage?show=lost", T.allLost({ n: data.unroutedTotal })),
       ),
   );
 }

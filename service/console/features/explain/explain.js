@@ -59,7 +59,7 @@ export async function show(page) {
   const folded = h(
     "details",
     { class: "asked", open: !whose },
-    h("summary", null, T.question(inOneLine(query))),
+    h("summary", null, T.question({ text: inOneLine(query) })),
     card("", shown),
   );
   page.put(folded, answer);
@@ -113,7 +113,7 @@ function question(page, services) {
         label: T.subject,
         type: "select",
         required: true,
-        options: T.subjects,
+        options: Object.entries(T.subjects),
         value: subject,
       },
       ...holderFields(page, value, false),
@@ -125,7 +125,14 @@ function question(page, services) {
         attributes: SPELLED,
         wrap: codes(page, { several: true }),
       },
-      { name: "about", label: T.about, type: "select", required: true, options: T.abouts, value: about },
+      {
+        name: "about",
+        label: T.about,
+        type: "select",
+        required: true,
+        options: Object.entries(T.abouts),
+        value: about,
+      },
       ...requestFields(page, value, services, () => made.values(), false),
       { name: "grant", label: T.permission, value: value("grant"), attributes: SPELLED, wrap: codes(page) },
       {

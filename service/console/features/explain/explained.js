@@ -57,7 +57,7 @@ export function subjectStep(query, { permissions, userStatus, refusal }) {
     h(
       "h3",
       null,
-      user ? T.user(user) : role ? T.role(role) : permissions ? T.holder : T.visitor,
+      user ? T.user({ name: user }) : role ? T.role({ name: role }) : permissions ? T.holder : T.visitor,
       " ",
       userStatus && userStatus !== "enabled" && badge(USERS.statuses[userStatus] ?? userStatus, "bad"),
     ),
@@ -117,7 +117,7 @@ export function layerStep(page, layer, note) {
                 line === layer.line && [" ", badge(T.deciding, "good")],
               ),
             ),
-          first.length > MOST_LINES && h("li", null, T.moreLines(first.length - MOST_LINES)),
+          first.length > MOST_LINES && h("li", null, T.moreLines({ n: first.length - MOST_LINES })),
         )
       : h("p", null, T.noLines),
     layer.rows.length > 0 &&
@@ -136,7 +136,7 @@ export function layerStep(page, layer, note) {
           ` ${T.from} `,
           origins.map((origin, place) => [
             place > 0 && "; ",
-            T.fromRole(origin.roleCode),
+            T.fromRole({ role: origin.roleCode }),
             " (",
             page.may("GET /api/menu/{id}")
               ? link(`/menus/${origin.buttonId}`, origin.buttonTitle)
@@ -162,7 +162,7 @@ function decided({ assignmentId, since, until, createdBy, reason }) {
     since ? [T.assignedSince, " ", time(since)] : T.sinceUnknown,
     ", ",
     until ? [T.until, " ", coming(until)] : T.endless,
-    createdBy && `, ${T.assignedBy(createdBy)}`,
+    createdBy && `, ${T.assignedBy({ name: createdBy })}`,
     reason && [": ", h("q", null, reason)],
   ];
 }

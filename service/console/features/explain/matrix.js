@@ -79,7 +79,11 @@ export async function show(page) {
   const shown = listing(page, {
     caption: T.matrixCaption,
     grid: true,
-    groups: folding(({ object }) => groupOf(object), roles.length + 1, T.group),
+    groups: folding(
+      ({ object }) => groupOf(object),
+      roles.length + 1,
+      (name, n) => T.group({ name, n }),
+    ),
     size: 50,
     most: MOST,
     filters: [
@@ -87,7 +91,11 @@ export async function show(page) {
       { name: "at", label: T.at, type: "date" },
       { name: "differing", label: T.differing, type: "check" },
     ],
-    actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose, download],
+    actions: [
+      h("span", { class: "soft" }, T.rolesOf({ n: roles.length, all: all.length })),
+      choose,
+      download,
+    ],
     columns: [
       { title: RESOURCES.request, cell: (row) => requestCell(page, row) },
       ...roles.map(({ code, name }) => ({

@@ -25,7 +25,8 @@ const COMPARED = 8;
  */
 export function verdict(explained, { userName, roleCode, request }) {
   const { allowed, keptOut, permissions } = explained;
-  const who = userName ?? (roleCode ? POLICY.role(roleCode) : permissions ? POLICY.holder : POLICY.visitor);
+  const who =
+    userName ?? (roleCode ? POLICY.role({ name: roleCode }) : permissions ? POLICY.holder : POLICY.visitor);
   const may = allowed && !keptOut;
   return [
     `${who} ${may ? T.may : T.mayNot} ${request}: `,
@@ -39,7 +40,7 @@ function passed(explained) {
   if (explained.public) return T.everybody;
   const fired = layersOf(explained).flatMap((layer) => layer.fired);
   const given = fired.find(({ origins }) => origins.length > 0);
-  if (given) return [T.gives(given.origins[0].roleCode), " ", h("code", null, given.code)];
+  if (given) return [T.gives({ role: given.origins[0].roleCode }), " ", h("code", null, given.code)];
   return fired.length > 0 ? [T.held, " ", h("code", null, fired[0].code)] : T.everyLogin;
 }
 
@@ -51,9 +52,9 @@ function refused(explained, userName) {
     const { assurance } = explained;
     const demand = [assurance?.resource, assurance?.endpoint].find((each) => each && !each.allowed);
     if (!demand) return T.noRoute;
-    return T.demands(
-      demandsText(demand.lines.map((line) => line.split(", ").pop() ?? "")) || POLICY.closedDemand,
-    );
+    return T.demands({
+      demand: demandsText(demand.lines.map((line) => line.split(", ").pop() ?? "")) || POLICY.closedDemand,
+    });
   }
   if (layer.reason === "not_logged_in") return T.signIn;
   if (layer.reason !== "not_held")
@@ -97,7 +98,7 @@ export async function repairs(page, explained, { userName, request }, decisionId
     ...ways,
     revision > 0 &&
       page.may("GET /api/policy/revisions/{revision}") &&
-      linkButton(`/policy/revisions/${revision}`, T.openRevision(revision)),
+      linkButton(`/policy/revisions/${revision}`, T.openRevision({ n: revision })),
   ].filter(Boolean);
   return offered.length > 0 && h("div", { class: "actions" }, pieces(offered));
 }
@@ -113,7 +114,7 @@ function give(page, userName, codes, reason) {
       allRoles(page),
     ]);
     const user = data.items.find((each) => each.userName === userName);
-    if (!user) throw new Error(T.noUser(userName));
+    if (!user) throw new Error(T.noUser({ name: userName }));
     const roles = all.filter(({ roleCode }) => codes.includes(roleCode));
     await assign(page, user, { roles, role: await smallest(page, roles), reason });
   });
@@ -146,7 +147,7 @@ async function asking(page, roles, decisionId) {
   const role = data.items.find(({ roleCode }) => roles.includes(roleCode));
   if (!role) return null;
   const query = new URLSearchParams({ roleCode: role.roleCode, ...(decisionId && { decisionId }) });
-  return linkButton(`/access-requests/new?${query}`, T.ask(roleName(role)), { kind: "primary" });
+  return linkButton(`/access-requests/new?${query}`, T.ask({ role: roleName(role) }), { kind: "primary" });
 }
 
 /**

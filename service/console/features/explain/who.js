@@ -43,7 +43,7 @@ function question(page, services) {
         label: T.about,
         type: "select",
         required: true,
-        options: codesToo ? T.whoAbouts : T.whoAbouts.slice(0, 1),
+        options: Object.entries(T.whoAbouts).slice(0, codesToo ? undefined : 1),
         value: value("permission") ? "permission" : "request",
       },
       ...requestFields(page, value, services, () => made.values()).map((field) => ({
@@ -97,8 +97,8 @@ async function passing(page) {
         ? h("p", { class: "note" }, T.everybody)
         : data.anyLogin && h("p", { class: "note" }, T.anyLogin),
       data.resource?.object === `${asked.service} @unregistered` &&
-        h("p", { class: "note" }, T.unregisteredThere(asked.service)),
-      h("p", null, T.usersMay(data.users)),
+        h("p", { class: "note" }, T.unregisteredThere({ name: asked.service })),
+      h("p", null, T.usersMay({ n: data.users })),
       definition([
         [
           T.resourceLine,

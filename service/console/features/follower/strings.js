@@ -3,7 +3,7 @@
 import { shownNumber } from "../../core/locale.js";
 import { say, saying, texts } from "../../core/texts.js";
 
-const T = /** @type {import("../../texts/en/follower.json")} */ (await texts("follower"));
+const T = await texts("follower");
 
 export const FOLLOWERS = saying(T.FOLLOWERS, {
   revisionsBehind: (/** @type {number} */ n) => say(T.FOLLOWERS.revisionsBehind, { n: Math.max(0, n) }),

@@ -33,7 +33,7 @@ export async function show(page) {
     },
     buttons: (apiKey) =>
       button(T.revoke, () => revoke(apiKey), {
-        "aria-label": T.revokeOf(apiKey.name),
+        "aria-label": T.revokeOf({ name: apiKey.name }),
         "data-key": apiKey.id,
       }),
     empty: h("p", { class: "empty" }, T.none),
@@ -68,7 +68,11 @@ export async function show(page) {
       const body = { name, scopes: [...new Set([...chosen, ...codesIn(patterns)])], expiresIn };
       const { data: stored } = await page.call("POST", KEYS, { body });
       create.fill(blank);
-      const shown = card(T.madeTitle(stored.name), h("p", null, T.madeText), toCopy(T.key, stored.key));
+      const shown = card(
+        T.madeTitle({ name: stored.name }),
+        h("p", null, T.madeText),
+        toCopy(T.key, stored.key),
+      );
       made.replaceChildren(shown);
       shown.querySelector("input")?.focus();
       await list.reload();
@@ -79,7 +83,7 @@ export async function show(page) {
   /** @param {import("../../types/api").KeyOfUser} key */
   async function revoke({ id: keyId, name }) {
     const revoked = await ask({
-      title: T.revokeTitle(name),
+      title: T.revokeTitle({ name }),
       text: T.revokeText,
       confirm: T.revoke,
       danger: true,
@@ -87,7 +91,7 @@ export async function show(page) {
     });
     if (!revoked) return;
     made.replaceChildren();
-    tell(T.revoked(name));
+    tell(T.revoked({ name }));
     await list.reload();
   }
 }

@@ -12,7 +12,7 @@ const RESTORE = "/api/policy/revisions/{revision}/restore";
 
 /** @param {Page} page @param {number} revision */
 export function restore(page, revision) {
-  const title = T.restoreTitle(revision);
+  const title = T.restoreTitle({ n: revision });
   const path = /** @type {{revision: any}} */ ({ revision });
   return attempt(title, async () => {
     /** @type {string | null} */ let seen = null;
@@ -20,7 +20,7 @@ export function restore(page, revision) {
       title,
       confirm: T.restoreConfirm,
       danger: true,
-      text: T.restoreText(revision),
+      text: T.restoreText({ n: revision }),
       more: ({ edits }) => described(edits ?? []),
       write: async (dryRun) => {
         const answer = await page.call("POST", RESTORE, { path, dryRun, ifMatch: dryRun ? null : seen });
@@ -30,7 +30,7 @@ export function restore(page, revision) {
     });
     if (!done) return;
     const now = done.data.policyRevision;
-    tell(T.restored(revision, now));
+    tell(T.restored({ n: revision, now }));
     page.go(`/policy/revisions/${now}`);
   });
 }

@@ -19,7 +19,7 @@ export async function show(page) {
   const compares = page.may("GET /api/policy/diff");
   page.crumbs(["/policy/revisions", T.tab.revisions]);
   page.title(
-    T.revisionTitle(data.revision),
+    T.revisionTitle({ n: data.revision }),
     data.revision > 1 &&
       linkButton(`/policy/revisions/${data.revision - 1}`, T.previous, { icon: "left", kind: "quiet" }),
     !isNewest &&
@@ -54,14 +54,14 @@ export async function show(page) {
                 )
               : h("code", null, data.requestId)),
         ],
-        ["", data.tampered > 0 && T.tampered(data.tampered)],
+        ["", data.tampered > 0 && T.tampered({ n: data.tampered })],
       ]),
     ),
     signed,
     card(
       T.changesTitle,
       data.distrust
-        ? h("p", null, T.distrusted(data.distrust))
+        ? h("p", null, T.distrusted({ why: data.distrust }))
         : lines(async (query) => (await read(query)).data, data, T.noChanges),
     ),
   );

@@ -45,8 +45,8 @@ export async function show(page) {
           title: T.cause,
           cell: (revision) => [
             revision.cause,
-            revision.tampered > 0 && [" ", badge(T.tampered(revision.tampered), "bad")],
-            revision.distrust && [" ", badge(T.distrusted(revision.distrust), "bad")],
+            revision.tampered > 0 && [" ", badge(T.tampered({ n: revision.tampered }), "bad")],
+            revision.distrust && [" ", badge(T.distrusted({ why: revision.distrust }), "bad")],
           ],
         },
         { title: T.delta, cell: delta },
@@ -56,7 +56,7 @@ export async function show(page) {
       buttons: page.may("POST /api/policy/revisions/{revision}/restore")
         ? ({ revision }) =>
             revision < newest &&
-            button(T.restore, () => restore(page, revision), { "aria-label": T.restoreOne(revision) })
+            button(T.restore, () => restore(page, revision), { "aria-label": T.restoreOne({ n: revision }) })
         : undefined,
       select: compares ? (revision) => revision.revision : undefined,
       chosen: (keys) => {

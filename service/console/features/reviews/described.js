@@ -17,7 +17,7 @@ export function stateOf({ state }) {
 
 /** Return how many items are decided, as a bar and in words. @param {Review} review */
 export function progressOf({ progress: { items, decided } }) {
-  const text = T.of(decided, items);
+  const text = T.of({ some: decided, all: items });
   return h(
     "span",
     { class: "share-done" },
@@ -25,11 +25,6 @@ export function progressOf({ progress: { items, decided } }) {
     " ",
     h("small", null, text),
   );
-}
-
-/** Return what is chosen of pairs of a value and its text. @param {[string, string][]} pairs @param {string} value */
-export function textOf(pairs, value) {
-  return pairs.find(([key]) => key === value)?.[1] ?? value;
 }
 
 /**
@@ -68,12 +63,12 @@ function rolesOf(page, ids) {
 export async function scopeText(page, review) {
   const scope = /** @type {import("../../types/api").ReviewScope} */ (review.scope ?? {});
   const parts = [
-    scope.roleIds && T.scopes.roleIds(await rolesOf(page, scope.roleIds)),
-    scope.userIds && T.scopes.userIds(await userNames(page, scope.userIds)),
-    scope.codes && T.scopes.codes(scope.codes.join(", ")),
-    scope.services && T.scopes.services(scope.services.join(", ")),
-    scope.endless && T.scopes.endless(),
-    scope.unusedDays && T.scopes.unusedDays(String(scope.unusedDays)),
+    scope.roleIds && T.scopes.roleIds({ names: await rolesOf(page, scope.roleIds) }),
+    scope.userIds && T.scopes.userIds({ names: await userNames(page, scope.userIds) }),
+    scope.codes && T.scopes.codes({ names: scope.codes.join(", ") }),
+    scope.services && T.scopes.services({ names: scope.services.join(", ") }),
+    scope.endless && T.scopes.endless,
+    scope.unusedDays && T.scopes.unusedDays({ days: String(scope.unusedDays) }),
   ].filter(Boolean);
   return parts.join("; ") || T.everything;
 }
@@ -82,8 +77,8 @@ export async function scopeText(page, review) {
 export async function reviewersText(page, { reviewerIds, reviewerCode }) {
   const parts = [
     T.holders,
-    reviewerCode !== null && T.holdersOf(reviewerCode),
-    reviewerIds !== null && T.only(await userNames(page, reviewerIds)),
+    reviewerCode !== null && T.holdersOf({ code: reviewerCode }),
+    reviewerIds !== null && T.only({ names: await userNames(page, reviewerIds) }),
   ];
   return parts.filter(Boolean).join(", ");
 }

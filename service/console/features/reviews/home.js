@@ -33,7 +33,7 @@ async function waiting(page) {
             h("h3", null, link(`${queue.PATH}/${id}`, title)),
             h("small", null, T.endsAt, " ", coming(deadline)),
           ),
-          count > MOST && linkButton(`${queue.PATH}/${id}/mine`, T.decideAll(count)),
+          count > MOST && linkButton(`${queue.PATH}/${id}/mine`, T.decideAll({ n: count })),
         ),
         count <= MOST && (await groups(page, review, { brief: true })),
       );

@@ -106,8 +106,14 @@ export async function show(page) {
           value: new Date(Date.now() + DAYS * DAY).toISOString(),
           help: T.deadlineHelp,
         },
-        { name: "onSilence", label: T.onSilence, type: "select", required: true, options: T.silences },
-        { name: "apply", label: T.apply, type: "select", required: true, options: T.applies },
+        {
+          name: "onSilence",
+          label: T.onSilence,
+          type: "select",
+          required: true,
+          options: Object.entries(T.silences),
+        },
+        { name: "apply", label: T.apply, type: "select", required: true, options: Object.entries(T.applies) },
       ],
       before: h("p", { class: "help" }, T.scopeText),
       submit: T.preview,
@@ -115,19 +121,19 @@ export async function show(page) {
       save: async (values, { form: shown }) => {
         const body = await bodyOf(page, values);
         const { data } = await agreed({
-          title: T.startTitle(body.title),
+          title: T.startTitle({ title: body.title }),
           more: ({ progress }) =>
             h(
               "div",
               null,
-              h("p", null, T.items(progress.items)),
-              h("p", null, T.findings(progress.findings)),
+              h("p", null, T.items({ n: progress.items })),
+              h("p", null, T.findings({ n: progress.findings })),
             ),
           confirm: T.start,
           write: (dryRun) => page.call("POST", "/api/review", { body, dryRun }),
         });
         shown.clean();
-        tell(T.started(data.title));
+        tell(T.started({ title: data.title }));
         page.go(`${PATH}/${data.id}`);
       },
     }),
@@ -176,7 +182,7 @@ function idsOf(page, field, text) {
     codesIn(text ?? null).map(async (userName) => {
       const { data } = await page.call("GET", "/api/user/list", { query: { userName, size: 200 } });
       const user = data.items.find((each) => each.userName.toLowerCase() === userName.toLowerCase());
-      if (!user) throw new Problem(422, { errors: [{ field, message: T.nobodySuch(userName) }] });
+      if (!user) throw new Problem(422, { errors: [{ field, message: T.nobodySuch({ name: userName }) }] });
       return user.id;
     }),
   );

@@ -55,7 +55,7 @@ export async function groups(page, review, { brief = false } = {}) {
         open: grouped.length === 1 || alike.length === 1,
       }),
     ),
-    left > 0 && h("p", { class: "help" }, T.moreFollow(left)),
+    left > 0 && h("p", { class: "help" }, T.moreFollow({ n: left })),
   ];
 }
 
@@ -93,7 +93,7 @@ function group(page, review, { name, items, open }) {
   const update = () => {
     const looked = items.filter(({ id }) => seen.has(id)).length;
     const left = items.filter(({ id }) => out.has(id)).length;
-    count.textContent = looked === 0 ? T.lookFirst : T.seen(looked, items.length, left);
+    count.textContent = looked === 0 ? T.lookFirst : T.seen({ seen: looked, all: items.length, out: left });
     acts.count(chosen().length);
   };
   const watching = watch(page, update);
@@ -105,7 +105,7 @@ function group(page, review, { name, items, open }) {
         opened[list.open ? "add" : "delete"](name);
       },
     },
-    h("summary", null, T.open(items.length)),
+    h("summary", null, T.open({ n: items.length })),
     h(
       "ul",
       { class: "desk people" },
@@ -114,9 +114,9 @@ function group(page, review, { name, items, open }) {
   );
   update();
   return card(
-    T.groupOf(roleText(first), T.grounds[first.ground] ?? first.ground),
+    T.groupOf({ role: roleText(first), ground: T.grounds[first.ground] ?? first.ground }),
     badges(
-      badge(T.group(items.length)),
+      badge(T.group({ n: items.length })),
       proposalBadge(first),
       first.finding && badge(T.findingTexts[first.finding], "bad"),
     ),
@@ -124,7 +124,7 @@ function group(page, review, { name, items, open }) {
     h(
       "details",
       null,
-      h("summary", null, T.opensCodes(first.opens.length)),
+      h("summary", null, T.opensCodes({ n: first.opens.length })),
       h("div", { class: "body" }, codes(first.opens)),
     ),
     first.statements.length > 0 && h("p", null, `${T.statements}: `, codes(first.statements)),
@@ -153,7 +153,7 @@ function row(page, review, item, { update, watching, alone }) {
     !alone &&
       h("input", {
         type: "checkbox",
-        "aria-label": T.inGroup(item.userName),
+        "aria-label": T.inGroup({ user: item.userName }),
         checked: !out.has(item.id),
         onchange: (/** @type {Event} */ { target }) => {
           out[/** @type {HTMLInputElement} */ (target).checked ? "delete" : "add"](item.id);

@@ -45,7 +45,7 @@ export function findingOf({ finding }) {
 /** Return what was decided about an item, by whom. @param {ReviewItem} item */
 export function decisionOf({ decision, reviewerName, until }) {
   if (decision === null) return null;
-  const by = reviewerName === null ? T.bySilence : T.byUser(reviewerName);
+  const by = reviewerName === null ? T.bySilence : T.byUser({ user: reviewerName });
   const end = until === null ? "" : ` ${ASSIGNMENTS.until.toLowerCase()} ${timeText(until)}`;
   return [T.verdicts[decision], h("small", null, `${end} ${by}`)];
 }
@@ -57,7 +57,7 @@ export function outcomeOf({ outcome }) {
 
 /** Return from when until when somebody has the role, in words. @param {ReviewItem} item */
 export function windowOf({ from, assignedUntil }) {
-  return T.windowOf(from && timeText(from), assignedUntil && timeText(assignedUntil));
+  return T.windowOf({ from: from && timeText(from), until: assignedUntil && timeText(assignedUntil) });
 }
 
 /** Return the last day of use, or that none is recorded. @param {ReviewItem} item */
@@ -85,7 +85,7 @@ export function facts(page, item) {
         requestId !== null && [" ", link(`/access-requests/${requestId}`, `${T.request} ${requestId}`)],
       ],
     ],
-    [T.given, (givenTime || givenBy) && [time(givenTime), givenBy && ` ${T.byUser(givenBy)}`]],
+    [T.given, (givenTime || givenBy) && [time(givenTime), givenBy && ` ${T.byUser({ user: givenBy })}`]],
     [T.window, windowOf(item)],
     [T.lastUsed, lastUsed(item)],
     [T.proposal, [proposalOf(item), h("p", { class: "help" }, T.groundTexts[item.ground])]],
@@ -107,7 +107,9 @@ export function details(page, review, item) {
   const buttons = queue.decides(review, item) ? verdicts(page, review, item, () => box.close()) : [];
   const box = dialog(
     `${item.roleName}: ${item.userName}`,
-    queue.reviews(review) && item.samePerson && h("p", { class: "note warn" }, T.samePerson(item.samePerson)),
+    queue.reviews(review) &&
+      item.samePerson &&
+      h("p", { class: "note warn" }, T.samePerson({ reason: item.samePerson })),
     facts(page, item),
     buttons.length > 0 && h("div", { class: "actions" }, buttons),
   );
@@ -117,7 +119,7 @@ export function details(page, review, item) {
 /** Return a button that shows all about an item. @param {Page} page @param {Review} review @param {ReviewItem} item */
 export function detailsButton(page, review, item) {
   return button(T.more, () => details(page, review, item), {
-    "aria-label": T.moreOf(item.roleName, item.userName),
+    "aria-label": T.moreOf({ role: item.roleName, user: item.userName }),
   });
 }
 
@@ -133,7 +135,7 @@ export function verdicts(page, review, item, begin) {
         begin?.();
         return decide(page, review, [item], verdict);
       },
-      { icon, kind, "aria-label": T.act(T.verdicts[verdict], item.userName) },
+      { icon, kind, "aria-label": T.act({ verdict: T.verdicts[verdict], user: item.userName }) },
     ),
   );
 }
@@ -153,7 +155,7 @@ export function groupVerdicts(act, proposal) {
     elements: made.map(({ element }) => element),
     count: (/** @type {number} */ n) => {
       for (const { verdict, text, element } of made) {
-        text.data = T.acts(T.verdicts[verdict], n);
+        text.data = T.acts({ verdict: T.verdicts[verdict], n });
         element.disabled = n === 0;
       }
     },
@@ -170,8 +172,8 @@ export function decide(page, review, items, verdict) {
   const danger = verdict === "revoke";
   const title =
     items.length === 1
-      ? T.decisionTitle(word, role, items[0].userName)
-      : T.decisionsTitle(word, role, items.length);
+      ? T.decisionTitle({ verdict: word, role, user: items[0].userName })
+      : T.decisionsTitle({ verdict: word, role, n: items.length });
   return attempt(title, async () => {
     const made = await ask({
       title,
@@ -204,7 +206,7 @@ export function decide(page, review, items, verdict) {
       },
     });
     if (!made) return;
-    tell(T.done(verdict, items.length));
+    tell(T.done({ verdict, n: items.length }));
     queue.read().catch(() => {}); // the list of them says what is wrong
     await page.reload();
   });

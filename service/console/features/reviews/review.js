@@ -8,7 +8,7 @@ import { attempt } from "../../parts/preview.js";
 import { record } from "../../parts/record.js";
 import { groups } from "./review-groups.js";
 import { decisionOf, detailsButton, findingOf, lastUsed, outcomeOf, proposalOf } from "./review-items.js";
-import { reviewersText, scopeText, stateOf, textOf } from "./described.js";
+import { reviewersText, scopeText, stateOf } from "./described.js";
 import { allRoles, roleNames, roleText, shownRole } from "../../parts/roles.js";
 import { listing } from "../../parts/table.js";
 import { coming, time } from "../../parts/time.js";
@@ -47,11 +47,11 @@ export async function show(page) {
       button(T.evidence, () => attempt(T.evidenceTitle, () => evidence(page, review)), { icon: "download" }),
     tabs: [
       { path: "", text: T.tabs.overview, show: () => overview(page, review, base, waiting) },
-      { path: "mine", text: T.tabs.mine(waiting), show: () => groups(page, review) },
+      { path: "mine", text: T.tabs.mine({ n: waiting }), show: () => groups(page, review) },
       { path: "items", text: T.tabs.items, show: () => items(page, review) },
       {
         path: "findings",
-        text: T.tabs.findings(review.progress.findings),
+        text: T.tabs.findings({ n: review.progress.findings }),
         show: () => findings(page, review),
       },
     ],
@@ -61,21 +61,21 @@ export async function show(page) {
         [T.scope, scope],
         [T.reviewers, reviewers],
         [T.deadline, review.state === "open" ? coming(review.deadline) : time(review.deadline)],
-        [T.onSilence, textOf(T.silences, review.onSilence)],
-        [T.apply, textOf(T.applies, review.apply)],
+        [T.onSilence, T.silences[review.onSilence]],
+        [T.apply, T.applies[review.apply]],
         [T.author, review.authorName],
         [T.created, time(review.createTime)],
         [
           T.revision,
           page.may("GET /api/policy/revisions/{revision}") && review.revision > 0
-            ? link(`/policy/revisions/${review.revision}`, T.revisionOf(review.revision))
-            : T.revisionOf(review.revision),
+            ? link(`/policy/revisions/${review.revision}`, T.revisionOf({ n: review.revision }))
+            : T.revisionOf({ n: review.revision }),
         ],
         [
           T.closed,
           review.closeTime && [
             time(review.closeTime),
-            ` ${review.closedBy === null ? T.byDeadline : T.byUser(review.closedBy)}`,
+            ` ${review.closedBy === null ? T.byDeadline : T.byUser({ user: review.closedBy })}`,
           ],
         ],
         [T.settled, time(review.endTime)],
@@ -99,7 +99,8 @@ function follow(page, { id, progress }) {
 /** @param {Page} page @param {Review} review @param {string} base @param {number} waiting */
 function overview(page, { state, progress }, base, waiting) {
   return [
-    state === "closing" && h("p", { class: "note warn" }, T.settling(progress.settled, progress.items)),
+    state === "closing" &&
+      h("p", { class: "note warn" }, T.settling({ some: progress.settled, all: progress.items })),
     card(
       T.progress,
       share(T.progress, [
@@ -111,13 +112,13 @@ function overview(page, { state, progress }, base, waiting) {
       page.may(queue.DECIDES) &&
       card(
         T.forMe,
-        h("p", null, waiting ? (waiting === 1 ? T.waitingOne : T.waiting(waiting)) : T.nothingWaits),
+        h("p", null, waiting ? (waiting === 1 ? T.waitingOne : T.waiting({ n: waiting })) : T.nothingWaits),
         waiting > 0 && linkButton(`${base}/mine`, T.decideNow, { kind: "primary" }),
       ),
     progress.findings > 0 &&
       card(
         T.finding,
-        h("p", null, T.findingsOf(progress.findings)),
+        h("p", null, T.findingsOf({ n: progress.findings })),
         linkButton(`${base}/findings`, T.showFindings),
       ),
   ];
@@ -129,7 +130,7 @@ async function items(page, review) {
   return listing(page, {
     caption: T.itemsCaption,
     filters: [
-      { name: "decided", label: T.decidedFilter, type: "select", options: T.yesNo },
+      { name: "decided", label: T.decidedFilter, type: "select", options: Object.entries(T.yesNo) },
       { name: "ground", label: T.ground, type: "select", options: Object.entries(T.grounds) },
       ...(roles.length
         ? [
@@ -192,13 +193,13 @@ function shown(page, review) {
 /** @param {Page} page @param {Review} review */
 async function close(page, { id, title, onSilence, progress }) {
   const closed = await ask({
-    title: T.closeTitle(title),
-    text: T.closeText(progress.items - progress.decided, onSilence === "revoke"),
+    title: T.closeTitle({ title }),
+    text: T.closeText({ n: progress.items - progress.decided, revokes: onSilence === "revoke" }),
     confirm: T.close,
     danger: true,
     act: async () => {
       const { data } = await page.call("POST", `${ONE}/close`, { path: { id } });
-      tell((data.state === "closed" ? T.closedNow : T.closing)(title));
+      tell((data.state === "closed" ? T.closedNow : T.closing)({ title }));
     },
   });
   if (!closed) return;

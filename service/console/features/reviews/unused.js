@@ -46,7 +46,7 @@ export async function show(page) {
         [T.checked, T.checks[data.checkedBy]],
       ]),
       !data.observed && h("p", { class: "note warn" }, T.young),
-      data.observed && data.days < days && h("p", { class: "note warn" }, T.shorter(data.days)),
+      data.observed && data.days < days && h("p", { class: "note warn" }, T.shorter({ n: data.days })),
     ),
     data.observed && parts(page, days, data, roles),
   );
@@ -85,12 +85,12 @@ function parts(page, days, data, roles) {
           { class: "badges" },
           page.may(`PUT ${GIVEN}`) &&
             button(T.tryIt, () => tried(page, smaller, roles.name(smaller.roleCode)), {
-              "aria-label": T.tryOf(roles.name(smaller.roleCode)),
+              "aria-label": T.tryOf({ role: roles.name(smaller.roleCode) }),
             }),
           begins &&
             named(
               linkButton(reviewing({ roleIds: smaller.roleId, unusedDays: days }), T.reviewOne),
-              T.reviewRole(roles.name(smaller.roleCode)),
+              T.reviewRole({ role: roles.name(smaller.roleCode) }),
             ),
         ),
       ],
@@ -122,7 +122,7 @@ function parts(page, days, data, roles) {
               `/policy/what-if?${new URLSearchParams({ roleCode: each.roleCode, without: each.code })}`,
               T.whatIf,
             ),
-            T.whatIfOf(roles.name(each.roleCode), each.code),
+            T.whatIfOf({ role: roles.name(each.roleCode), code: each.code }),
           ),
       ],
     }),
@@ -157,7 +157,7 @@ function part(page, days, data, { name, title, nothing = T.none, titles, act, ro
     const acts = [
       items.length < total && button(T.more, next),
       items.length > 0 &&
-        button(TRANSFER.export, file, { icon: "download", "aria-label": T.exportOf(title) }),
+        button(TRANSFER.export, file, { icon: "download", "aria-label": T.exportOf({ title }) }),
       items.length > 0 && act,
     ].filter(Boolean);
     place.replaceChildren(
@@ -192,7 +192,7 @@ function part(page, days, data, { name, title, nothing = T.none, titles, act, ro
       },
     );
   put();
-  return card(T.count(title, total), place);
+  return card(T.count({ title, n: total }), place);
 }
 
 /** Name a link for those who hear it alone. @param {HTMLElement} element @param {string} name */
@@ -206,7 +206,7 @@ function named(element, name) {
  * @param {Page} page @param {SmallerRole} smaller @param {string} name
  */
 function tried(page, { roleId, codes: now, proposed }, name) {
-  const title = T.tryTitle(name);
+  const title = T.tryTitle({ role: name });
   return attempt(title, async () => {
     const path = { id: roleId };
     const { etag } = await page.call("GET", GIVEN, { path });
@@ -229,7 +229,7 @@ function tried(page, { roleId, codes: now, proposed }, name) {
         page.call("PUT", GIVEN, { path, body: { permissions: proposed }, ifMatch: etag, dryRun }),
     });
     if (!saved) return;
-    tell(T.saved(name));
+    tell(T.saved({ role: name }));
     await page.reload();
   });
 }

@@ -61,7 +61,7 @@ export function importing(page, { template, help, example, values, back }) {
   const saved = () =>
     attempt(async () => {
       const { data } = await sent(false);
-      tell(T.saved(data.created, data.updated));
+      tell(T.saved({ created: data.created, updated: data.updated }));
       page.go(back);
     });
   const name = template.split("/")[2];
@@ -85,8 +85,8 @@ export function importing(page, { template, help, example, values, back }) {
     return h(
       "div",
       { class: "body" },
-      h("p", { class: "note bad", role: "alert" }, icon("warn"), " ", T.faults(all)),
-      all > faults.length && h("p", null, T.more(faults.length)),
+      h("p", { class: "note bad", role: "alert" }, icon("warn"), " ", T.faults({ n: all })),
+      all > faults.length && h("p", null, T.more({ n: faults.length })),
       table(
         T.faultsCaption,
         [sheet || isWorkbook() ? T.line : T.row, T.field, T.value, T.fault],
@@ -96,11 +96,11 @@ export function importing(page, { template, help, example, values, back }) {
       h(
         "div",
         { class: "actions" },
-        better.length > 0 && button(T.useAll(better.length), useAll, { kind: "primary" }),
+        better.length > 0 && button(T.useAll({ n: better.length }), useAll, { kind: "primary" }),
         sheet && button(T.check, tried, { kind: better.length ? "" : "primary" }),
         bad.size > 0 &&
           button(
-            T.badRows(bad.size),
+            T.badRows({ n: bad.size }),
             () => {
               const text = /** @type {Sheet} */ (sheet).only(bad);
               save(new Blob([text], { type: TYPES.csv }), `${name}-to-correct.csv`);
@@ -136,7 +136,7 @@ export function importing(page, { template, help, example, values, back }) {
     const cells = sheet.lines[at.line];
     const input = h("input", {
       value: cells[at.column] ?? "",
-      "aria-label": T.correct(at.number, field),
+      "aria-label": T.correct({ line: at.number, field }),
       oninput: () => set(input.value),
     });
     const set = (/** @type {string} */ text) => {
@@ -153,7 +153,13 @@ export function importing(page, { template, help, example, values, back }) {
       String(at.number),
       h("code", null, field),
       input,
-      h("div", null, message, codes, better && [" ", button(T.meant(better), take, { kind: "chip" })]),
+      h(
+        "div",
+        null,
+        message,
+        codes,
+        better && [" ", button(T.meant({ text: better }), take, { kind: "chip" })],
+      ),
     ];
   }
 
@@ -170,7 +176,7 @@ function report({ created, updated, unchanged, rows }, saved) {
   return h(
     "div",
     { class: "body" },
-    h("p", null, T.would(created, updated, unchanged)),
+    h("p", null, T.would({ created, updated, unchanged })),
     rows.length > 0 &&
       table(
         T.rowsCaption,
@@ -183,6 +189,6 @@ function report({ created, updated, unchanged, rows }, saved) {
         ]),
       ),
     rows.length > 0 &&
-      h("div", { class: "actions" }, button(T.save(rows.length), saved, { kind: "primary" })),
+      h("div", { class: "actions" }, button(T.save({ n: rows.length }), saved, { kind: "primary" })),
   );
 }
