@@ -1,8 +1,10 @@
-"""The texts of the console as data: what a language has to have, what is used, and what a page fills in."""
+"""The texts of the console as data: what a language has to have, and what is used.
+
+The values of messages are compared by the type checker with declarations (``declarations.py``).
+"""
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,24 +111,6 @@ def texts_of(tag: str) -> dict[str, Leaves]:
     return {name: leaves(json.loads(path.read_text(encoding="utf-8"))) for name, path in files.items()}
 
 
-def filled() -> Iterator[tuple[str, str, set[str]]]:
-    """Yield file and path of each message that a script fills in itself, with the names of its values.
-
-    The type checker compares the values of all others with ``types/texts.d.ts``.
-    """
-    for script in SCRIPTS:
-        file = re.search(r'await texts\("([\w/-]+)"\)', script)
-        for path, values in re.findall(r"\b(?:say|parts|filled)\(\s*T\.([\w.]+),\s*\{([^{}]*)\}", script):
-            if file is not None:
-                names = {value.partition(":")[0].strip() for value in split(values)}
-                yield f"{file[1]}.json", path, names - {""}
-
-
-def split(values: str) -> list[str]:
-    """Return what commas outside of parentheses separate."""
-    return re.split(r",(?![^()]*\))", values)
-
-
 def bare(text: str) -> str:
     """Return a text without the names of its arguments and the keys of its choices."""
     named = re.sub(r"\{\s*\w+\s*(?:,\s*\w+\s*,?|(?=\}))", "", text, flags=re.ASCII)
@@ -207,18 +191,6 @@ def test_plurals_have_the_categories_of_the_language_and_selects_the_same_keys(t
                     assert "other" in keys, (file, path)
                 elif first is not None and (name, kind) in first.keys:
                     assert keys == first.keys[name, kind], (file, path)
-
-
-def test_each_message_is_filled_with_the_values_that_it_names() -> None:
-    english = texts_of(FALLBACK)
-    cases = list(filled())
-    assert len(cases) > 30
-    faults = []
-    for file, path, values in cases:
-        text = english[file].get(path)
-        if text is None or names_of(text) - values:
-            faults.append(f"{file} {path}: {text} with {values}")
-    assert faults == []
 
 
 _LOOKED_UP = re.compile(r"Record<[^*]*\*/\s*\(\s*(?:/\*\* @type \{unknown\} \*/\s*\()?[TF]\.([\w.]+)")

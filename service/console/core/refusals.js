@@ -5,7 +5,7 @@
  */
 import { Problem } from "../client/portcullis.js";
 import { listed } from "./locale.js";
-import { languageOfPage, say, texts } from "./texts.js";
+import { languageOfPage, messages, say } from "./texts.js";
 
 /** @typedef {{code?: string, params?: Record<string, any>, message: string}} Sentence */
 
@@ -35,7 +35,7 @@ export async function inLanguage(sentences) {
 /** Return the texts by code; null on an English page. @returns {Promise<Record<string, string> | null>} */
 async function knownTexts() {
   if (languageOfPage() === "en") return null;
-  const T = /** @type {import("../texts/en/refusals/sentences.json")} */ (await texts("refusals/sentences"));
+  const T = await messages("refusals/sentences");
   return /** @type {Record<string, string>} */ (/** @type {unknown} */ (T.SENTENCES));
 }
 

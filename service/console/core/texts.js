@@ -32,12 +32,23 @@ export function languageOfPage() {
 }
 
 /**
- * Return the texts of a file, such as `users` or `start/form`. They stay the same object in all languages.
+ * Return the texts of a file, such as `users` or `start/form`, in which a function stands for each message:
+ * `USERS.disabled({ name })`. They follow the language.
+ * @template {keyof Files} F
+ * @param {F} file
+ * @returns {Promise<import("../types/said").Said<Files[F]>>}
+ */
+export async function texts(file) {
+  return worded(await messages(file));
+}
+
+/**
+ * Return the texts of a file with messages as they are, for `say` and `parts`.
  * @template {keyof Files} F
  * @param {F} file
  * @returns {Promise<Files[F]>}
  */
-export async function texts(file) {
+export async function messages(file) {
   const [folder, name] = file.includes("/") ? file.split("/") : ["rest", file];
   return (await bundle(folder))[name];
 }
@@ -70,27 +81,27 @@ export async function useLanguage(tag) {
 }
 
 /**
- * Return texts in which a function stands for each message: `USERS.disabled({ name })`. `functions` stand for texts of
- * their names.
+ * Return texts with functions in the places of those of their names.
  * @template {object} T
- * @template {object} [F={}]
+ * @template {object} F
  * @param {T} data
- * @param {F} [functions]
- * @returns {Omit<import("../types/said").Said<T>, keyof F> & F}
+ * @param {F} functions
+ * @returns {Omit<T, keyof F> & F}
  */
 export function saying(data, functions) {
-  /** @type {any} */ const worded = new Proxy(data, {
-    get: (texts, name) => sayable(Reflect.get(texts, name)),
-  });
-  return functions ? Object.setPrototypeOf(functions, worded) : worded;
+  return Object.setPrototypeOf(functions, data);
 }
 
-/** Return a text, or a function that fills it in; texts in objects likewise. @param {any} text */
-function sayable(text) {
-  if (typeof text === "string" && text.includes("{")) {
-    return (/** @type {Record<string, Value>} */ values) => say(text, values);
-  }
-  return typeof text === "object" && !Array.isArray(text) ? saying(text) : text;
+/** Return texts with a function in the place of each message. @param {Texts} data @returns {any} */
+function worded(data) {
+  return new Proxy(data, {
+    get(known, name) {
+      const text = Reflect.get(known, name);
+      if (typeof text === "string" && text.includes("{"))
+        return (/** @type {Record<string, Value>} */ values) => say(text, values);
+      return typeof text === "object" && !Array.isArray(text) ? worded(text) : text;
+    },
+  });
 }
 
 /**

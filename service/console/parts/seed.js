@@ -3,9 +3,9 @@
  * The names of the roles, Menus and Buttons of a new installation in the language of the page, until somebody renames
  * them: the texts have the key of each with its first name. Forms show the stored name.
  */
-import { languageOfPage, texts } from "../core/texts.js";
+import { languageOfPage, messages } from "../core/texts.js";
 
-const T = /** @type {import("../texts/en/seed.json")} */ (await texts("seed"));
+const T = await messages("seed");
 
 /** @param {string} kind @param {string | null | undefined} code @param {string} name */
 function translated(kind, code, name) {

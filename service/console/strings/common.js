@@ -1,16 +1,16 @@
 // @ts-check
 /** The texts of what several views share. */
-import { say, saying, texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 import { duration } from "./words.js";
 
 const T = await texts("start/common");
 
+export const { ACTION, CHANGES, LIVE, RECORD, RELATED } = T;
+
 const F = await texts("start/faults");
 
-export const ACTION = saying(T.ACTION);
-
 export const TROUBLE = saying(T.TROUBLE, {
-  notDone: (/** @type {string} */ act) => say(T.TROUBLE.notDone, { act: act.replace(/[?？]$/, "") }),
+  notDone: (/** @type {string} */ act) => T.TROUBLE.notDone({ act: act.replace(/[?？]$/, "") }),
 });
 
 /**
@@ -22,10 +22,6 @@ export const REFUSALS = /** @type {Record<string, string[]>} */ (F.REFUSALS);
 /** The rules that keep records whole, by `rule` of a conflict. */
 export const RULES = /** @type {Record<string, string[]>} */ (F.RULES);
 
-export const CHANGES = saying(T.CHANGES);
-
-export const LIVE = saying(T.LIVE);
-
 /** Usual lengths of time, in seconds and in words. */
 export const lifetimes = () =>
   [3600, 86_400, 604_800, 2_592_000, 7_776_000, 31_536_000].map(
@@ -35,7 +31,7 @@ export const lifetimes = () =>
 /** Return names, and how many more there are. @param {readonly string[]} names @param {number} all */
 export function namesOf(names, all) {
   const shown = enumerated(names);
-  return all > names.length ? say(T.LIST.more, { names: shown, left: all - names.length }) : shown;
+  return all > names.length ? T.LIST.more({ names: shown, left: all - names.length }) : shown;
 }
 
 /** Return texts one after another, such as codes: `a, b, c`. @param {readonly string[]} texts */
@@ -43,15 +39,11 @@ export function enumerated(texts) {
   return texts.join(T.LIST.comma);
 }
 
-export const RECORD = saying(T.RECORD);
-
-export const RELATED = saying(T.RELATED);
-
 export const PREVIEW = saying(T.PREVIEW, {
   demands: (/** @type {string} */ before, /** @type {string} */ after) =>
-    say(T.PREVIEW.demands, { before: before || T.PREVIEW.noDemand, after: after || T.PREVIEW.noDemand }),
+    T.PREVIEW.demands({ before: before || T.PREVIEW.noDemand, after: after || T.PREVIEW.noDemand }),
   keptOut: (/** @type {number} */ users, /** @type {readonly string[]} */ names) =>
     names.length
-      ? say(T.PREVIEW.keptOut, { users, names: namesOf(names, users) })
-      : say(T.PREVIEW.keptOutUnnamed, { users }),
+      ? T.PREVIEW.keptOut({ users, names: namesOf(names, users) })
+      : T.PREVIEW.keptOutUnnamed({ users }),
 });

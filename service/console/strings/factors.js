@@ -1,9 +1,5 @@
 // @ts-check
 /** The texts of the own second factors. */
-import { saying, texts } from "../core/texts.js";
+import { texts } from "../core/texts.js";
 
-const T = await texts("factors");
-
-export const FACTORS = saying(T.FACTORS);
-
-export const CODES = saying(T.CODES);
+export const { FACTORS, CODES } = await texts("factors");

@@ -1,7 +1,5 @@
 // @ts-check
 /** The texts of files. */
-import { saying, texts } from "../core/texts.js";
+import { texts } from "../core/texts.js";
 
-const T = await texts("files");
-
-export const FILES = saying(T.FILES);
+export const { FILES } = await texts("files");

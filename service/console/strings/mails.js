@@ -1,7 +1,5 @@
 // @ts-check
 /** The texts of the outbox. */
-import { saying, texts } from "../core/texts.js";
+import { texts } from "../core/texts.js";
 
-const T = await texts("mails");
-
-export const MAILS = saying(T.MAILS);
+export const { MAILS } = await texts("mails");

@@ -1,11 +1,11 @@
 // @ts-check
 /** The texts of menus. */
-import { say, saying, texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 
 const T = await texts("menus");
 
 export const MENUS = saying(T.MENUS, {
   /** A Menu or a Button with its title, as texts name it. */
   named: (/** @type {{menuType: string, title: string}} */ { menuType, title }) =>
-    say(T.MENUS.named, { type: T.MENUS.types[menuType], title }),
+    T.MENUS.named({ type: T.MENUS.types[menuType], title }),
 });

@@ -1,8 +1,10 @@
 // @ts-check
 /** The texts of the operation log. */
-import { say, saying, texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 
 const T = await texts("operations");
+
+export const { REVERT } = T;
 
 export const OPERATIONS = saying(T.OPERATIONS, {
   hiddenPreviews: (
@@ -10,9 +12,6 @@ export const OPERATIONS = saying(T.OPERATIONS, {
     /** @type {{total: number, text: string}} */ refused,
   ) =>
     refused.total > 0
-      ? say(T.OPERATIONS.hiddenRefused, { total, text, refused: refused.text })
-      : say(T.OPERATIONS.hiddenPreviews, { total, text }),
+      ? T.OPERATIONS.hiddenRefused({ total, text, refused: refused.text })
+      : T.OPERATIONS.hiddenPreviews({ total, text }),
 });
-
-/** The opposite of an entry. */
-export const REVERT = saying(T.REVERT);

@@ -1,10 +1,10 @@
 // @ts-check
 /** The texts of the rules by which roles are asked for. */
-import { say, saying, texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 
 const T = await texts("request-rule");
 
 export const RULE = saying(T.RULE, {
   stageText: (/** @type {{code: string, approvals: number}} */ { code, approvals }) =>
-    say(T.RULE.stageText, { approvals, code }),
+    T.RULE.stageText({ approvals, code }),
 });

@@ -1,10 +1,10 @@
 // @ts-check
 /** The texts of resources. */
-import { say, saying, texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 
 const T = await texts("resources");
 
 export const RESOURCES = saying(T.RESOURCES, {
   gainsLoses: (/** @type {number} */ gains, /** @type {number} */ loses) =>
-    say(T.RESOURCES.gainsLoses, { gains, loses, both: gains > 0 && loses > 0 }),
+    T.RESOURCES.gainsLoses({ gains, loses, both: gains > 0 && loses > 0 }),
 });

@@ -1,6 +1,6 @@
 // @ts-check
 /** The texts of the own roles that end. */
-import { say, saying, texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 
 const T = await texts("role-endings");
 
@@ -8,9 +8,9 @@ export const ENDINGS = saying(T.ENDINGS, {
   left: (/** @type {number} */ all) => {
     const [days, hours, minutes] = [86_400, 3600, 60].map((size) => Math.floor(all / size));
     const seconds = all % 60;
-    if (days > 1) return say(T.ENDINGS.leftDays, { days });
-    if (hours > 0) return say(T.ENDINGS.leftHours, { hours, minutes: minutes % 60 });
-    if (minutes > 0) return say(T.ENDINGS.leftMinutes, { minutes, seconds });
-    return say(T.ENDINGS.leftSeconds, { seconds });
+    if (days > 1) return T.ENDINGS.leftDays({ days });
+    if (hours > 0) return T.ENDINGS.leftHours({ hours, minutes: minutes % 60 });
+    if (minutes > 0) return T.ENDINGS.leftMinutes({ minutes, seconds });
+    return T.ENDINGS.leftSeconds({ seconds });
   },
 });

@@ -4,9 +4,9 @@
  *
  * In an act, `{about}` stands for the records of the entry, `{part}` for the part of the path that `PARTS` names.
  */
-import { texts } from "../core/texts.js";
+import { messages } from "../core/texts.js";
 
-const T = await texts("sentences");
+const T = await messages("sentences");
 
 /**
  * What the operations do, by module and action of the log: when it was done, and when it was refused or tried.

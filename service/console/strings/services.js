@@ -1,7 +1,5 @@
 // @ts-check
 /** The texts of services. */
-import { saying, texts } from "../core/texts.js";
+import { texts } from "../core/texts.js";
 
-const T = await texts("services");
-
-export const SERVICES = saying(T.SERVICES);
+export const { SERVICES } = await texts("services");

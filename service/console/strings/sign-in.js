@@ -1,9 +1,5 @@
 // @ts-check
 /** The texts of the sign-in page. */
-import { saying, texts } from "../core/texts.js";
+import { texts } from "../core/texts.js";
 
-const T = await texts("start/sign-in");
-
-export const SIGN_IN = saying(T.SIGN_IN);
-
-export const INITIAL = saying(T.INITIAL);
+export const { SIGN_IN, INITIAL } = await texts("start/sign-in");

@@ -1,7 +1,5 @@
 // @ts-check
 /** The texts of sign-offs of revisions. */
-import { saying, texts } from "../core/texts.js";
+import { texts } from "../core/texts.js";
 
-const T = await texts("sign-offs");
-
-export const SIGN_OFFS = saying(T.SIGN_OFFS);
+export const { SIGN_OFFS } = await texts("sign-offs");

@@ -1,7 +1,7 @@
 // @ts-check
 /** The texts about how strongly somebody has to authenticate. */
 import { listed } from "../core/locale.js";
-import { say, saying, texts } from "../core/texts.js";
+import { saying, texts } from "../core/texts.js";
 
 const T = await texts("start/step-up");
 
@@ -28,5 +28,5 @@ function capital(text) {
 }
 
 export const STEP_UP = saying(T.STEP_UP, {
-  needs: (/** @type {readonly string[]} */ words) => say(T.STEP_UP.needs, { demands: demandsText(words) }),
+  needs: (/** @type {readonly string[]} */ words) => T.STEP_UP.needs({ demands: demandsText(words) }),
 });

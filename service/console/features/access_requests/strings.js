@@ -1,25 +1,23 @@
 // @ts-check
 /** The texts of requests for roles. */
 import { listed } from "../../core/locale.js";
-import { say, saying, texts } from "../../core/texts.js";
+import { saying, texts } from "../../core/texts.js";
 import { enumerated, namesOf } from "../../strings/common.js";
 import { duration } from "../../strings/words.js";
 
 const T = await texts("access-requests");
 
 export const REQUESTS = saying(T.REQUESTS, {
-  tabs: saying(T.REQUESTS.tabs),
   duration,
   titles: namesOf,
-  atMost: (/** @type {number} */ seconds) => say(T.REQUESTS.atMost, { duration: duration(seconds) }),
+  atMost: (/** @type {number} */ seconds) => T.REQUESTS.atMost({ duration: duration(seconds) }),
   names: (/** @type {readonly string[]} */ names, /** @type {number} */ needed) => {
     if (needed >= names.length) return listed(names);
     if (needed === 1) return listed(names, "disjunction");
-    return say(T.REQUESTS.names, { needed, names: enumerated(names) });
+    return T.REQUESTS.names({ needed, names: enumerated(names) });
   },
   steps: saying(T.REQUESTS.steps, {
-    decisions: saying(T.REQUESTS.steps.decisions),
     inStages: (/** @type {readonly number[]} */ stages) =>
-      say(T.REQUESTS.steps.inStages, { n: stages.length, stages: enumerated(stages.map(String)) }),
+      T.REQUESTS.steps.inStages({ n: stages.length, stages: enumerated(stages.map(String)) }),
   }),
 });

@@ -1,12 +1,12 @@
 // @ts-check
 /** The texts about followers. */
 import { shownNumber } from "../../core/locale.js";
-import { say, saying, texts } from "../../core/texts.js";
+import { saying, texts } from "../../core/texts.js";
 
 const T = await texts("follower");
 
 export const FOLLOWERS = saying(T.FOLLOWERS, {
-  revisionsBehind: (/** @type {number} */ n) => say(T.FOLLOWERS.revisionsBehind, { n: Math.max(0, n) }),
+  revisionsBehind: (/** @type {number} */ n) => T.FOLLOWERS.revisionsBehind({ n: Math.max(0, n) }),
   seconds: (/** @type {number} */ n) =>
-    say(T.FOLLOWERS.seconds, { n: shownNumber(n, { maximumFractionDigits: 1 }) }),
+    T.FOLLOWERS.seconds({ n: shownNumber(n, { maximumFractionDigits: 1 }) }),
 });

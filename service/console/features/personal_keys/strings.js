@@ -1,7 +1,5 @@
 // @ts-check
 /** The texts about API keys of the own account. */
-import { saying, texts } from "../../core/texts.js";
+import { texts } from "../../core/texts.js";
 
-const T = await texts("personal-keys");
-
-export const PERSONAL_KEYS = saying(T.PERSONAL_KEYS);
+export const { PERSONAL_KEYS } = await texts("personal-keys");
