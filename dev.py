@@ -137,6 +137,7 @@ CONSOLE_CHECKS = (
         "--check",
         "service/console/**/*.js",
         "service/console/types/call.d.ts",
+        "service/console/types/said.d.ts",
         "service/console/types/view.d.ts",
         "service/console/client/types.d.ts",
     ),

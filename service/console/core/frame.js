@@ -8,7 +8,7 @@ import { keepFocus, leaveFocus } from "./focus.js";
 import * as health from "./health.js";
 import * as notices from "./notices.js";
 import * as queue from "./queue.js";
-import { match, navigation, ownEntries, page, reconsider, start, stop, useViews } from "./router.js";
+import { navigation, offers, ownEntries, page, reconsider, start, stop, useViews } from "./router.js";
 import { session } from "./session.js";
 import { shownNumber, useZone, zoneOfPage } from "./locale.js";
 
@@ -231,7 +231,7 @@ async function refreshed() {
         "ul",
         null,
         ownEntries()
-          .filter(([path]) => session.mayCall(match(path)?.view.operation))
+          .filter(([path]) => offers(path))
           .map(([path, text, shown]) => h("li", null, link(path, icon(shown), text))),
         h("li", null, button(FRAME.shortcuts, shortcuts, { icon: "help", kind: "plain" })),
         h("li", null, theme()),
@@ -289,7 +289,7 @@ async function stillEmpty() {
  */
 function groups(empty) {
   return navigation().flatMap(([title, entries]) => {
-    const offered = entries.filter(([path]) => session.mayCall(match(path)?.view.operation));
+    const offered = entries.filter(([path]) => offers(path));
     if (offered.length === 0) return [];
     return h(
       "li",

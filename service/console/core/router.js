@@ -106,6 +106,12 @@ export function match(path) {
   return null;
 }
 
+/** Tell whether the caller may see the view of a path. @param {string} path */
+export function offers(path) {
+  const view = match(path)?.view;
+  return view !== undefined && session.mayCall(view.operation);
+}
+
 /**
  * Show the view of the address in `place` from now on.
  * @param {HTMLElement} place
@@ -356,13 +362,13 @@ function entryOf(path) {
 /** Return the way to the view of the navigation that a path belongs to; null for none. @param {string} path */
 function above(path) {
   const belongs = entries()
-    .filter(([own]) => path.startsWith(`${own}/`) && session.mayCall(match(own)?.view.operation))
+    .filter(([own]) => path.startsWith(`${own}/`) && offers(own))
     .sort(([first], [second]) => second.length - first.length);
   return belongs.length > 0 ? /** @type {[string, string]} */ (belongs[0].slice(0, 2)) : null;
 }
 
 /** Return the entries of the navigation, and those of the caller's account. */
-function entries() {
+export function entries() {
   return [...navigation().flatMap(([, all]) => all), ...ownEntries()];
 }
 

@@ -1,5 +1,6 @@
 // @ts-check
 /** A page without the frame: one card, for those who have not signed in. */
+import { LONGEST_USER_NAME } from "../core/session.js";
 import { h, mark, PRODUCT } from "../core/dom.js";
 
 /**
@@ -25,4 +26,16 @@ export function alone(title, about, ...nodes) {
   );
   const first = /** @type {HTMLElement | null} */ (card.querySelector("input:not([hidden])"));
   (first ?? heading).focus();
+}
+
+/** Return the field of the name of an account that exists. @param {string} label @param {string} [value] */
+export function userNameField(label, value) {
+  return {
+    name: "userName",
+    label,
+    required: true,
+    value,
+    most: LONGEST_USER_NAME,
+    attributes: { autocomplete: "username", autocapitalize: "none", spellcheck: "false" },
+  };
 }

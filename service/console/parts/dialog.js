@@ -112,6 +112,19 @@ export async function ask({ title, text, confirm, danger = false, extra = [], wi
 }
 
 /**
+ * Ask as `ask` does; then say that it is done, and show the page or list anew. Returns whether it was done.
+ * @param {{reload: () => Promise<unknown>}} shown
+ * @param {string} done
+ * @param {Parameters<typeof ask>[0]} question
+ */
+export async function settled(shown, done, question) {
+  if (!(await ask(question))) return false;
+  tell(done);
+  await shown.reload();
+  return true;
+}
+
+/**
  * Show the second step of a dialog in place of its first, with the way back to it.
  * @param {Box} box
  * @param {{

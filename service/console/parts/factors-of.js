@@ -2,7 +2,7 @@
 /** The second factors of a user, and their reset by an administrator. */
 import { button, empty, h } from "../core/dom.js";
 import { USERS as T } from "../strings/users.js";
-import { ask, tell } from "./dialog.js";
+import { settled } from "./dialog.js";
 import { table } from "./rows.js";
 import { time } from "./time.js";
 
@@ -32,14 +32,11 @@ export async function factors(page, user) {
 
 /** @param {Page} page @param {import("./users.js").User} user */
 async function reset(page, user) {
-  const done = await ask({
+  await settled(page, T.factorsReset({ name: user.userName }), {
     title: T.resetFactorsTitle({ name: user.userName }),
     text: T.resetFactorsText,
     confirm: T.resetFactors,
     danger: true,
     act: () => page.call("DELETE", "/api/user/{id}/factors", { path: { id: user.id } }),
   });
-  if (!done) return;
-  tell(T.factorsReset({ name: user.userName }));
-  await page.reload();
 }

@@ -3,7 +3,7 @@
 import { button, h } from "../core/dom.js";
 import { takesPasskeys } from "../core/session.js";
 import { FACTORS as T } from "../strings/factors.js";
-import { ask, dialog, tell } from "./dialog.js";
+import { ask, dialog, settled, tell } from "./dialog.js";
 import { form } from "./form.js";
 import { attempt } from "./preview.js";
 import { recoveryCodes } from "./recovery-codes.js";
@@ -139,16 +139,13 @@ export function factors(page) {
   /** @param {import("../types/api").SecondFactorOfUser} factor */
   async function remove({ id, name }) {
     const last = list.rows().filter(({ kind }) => kind !== "recovery_codes").length === 1;
-    const removed = await ask({
+    await settled(list, T.removed({ name }), {
       title: T.removeTitle({ name }),
       text: last ? T.removeLast : T.removeText,
       confirm: T.remove,
       danger: true,
       act: () => page.call("DELETE", "/api/user/profile/factors/{id}", { path: { id } }),
     });
-    if (!removed) return;
-    tell(T.removed({ name }));
-    await list.reload();
   }
 
   return list;

@@ -4,9 +4,8 @@ import { button, h, pieces } from "../core/dom.js";
 import { TABLE } from "../strings/table.js";
 import { TRANSFER } from "../strings/transfer.js";
 import { csv } from "./csv.js";
-import { dialog, tell } from "./dialog.js";
-import { save } from "./transfer.js";
-import { trouble } from "./trouble.js";
+import { tell } from "./dialog.js";
+import { formats } from "./transfer.js";
 
 /** The most rows of a file: more would hold up the browser. */
 const MOST = 10_000;
@@ -74,29 +73,12 @@ export function fileButton(name, columns, read) {
  * @param {string} name @param {string[]} titles @param {() => Promise<Child[][]>} rows
  */
 export function offerRows(name, titles, rows) {
-  const act = async (/** @type {"csv" | "xlsx"} */ format) => {
-    try {
-      const lines = (await rows()).map((cells) => cells.map(textOf));
-      const file =
-        format === "csv"
-          ? new Blob([MARK, csv([titles, ...lines])], { type: "text/csv" })
-          : (await import("./workbook.js")).workbook(name, titles, lines);
-      save(file, `${name}.${format}`);
-      box.close();
-    } catch (problem) {
-      box.body.append(trouble(problem));
-    }
-  };
-  const box = dialog(
-    TRANSFER.exportTitle,
-    h("p", null, TRANSFER.listText),
-    h(
-      "div",
-      { class: "actions" },
-      button(TRANSFER.formats.csv, () => act("csv"), { icon: "download" }),
-      button(TRANSFER.formats.xlsx, () => act("xlsx"), { icon: "download" }),
-    ),
-  );
+  formats(name, ["csv", "xlsx"], h("p", null, TRANSFER.listText), async (format) => {
+    const lines = (await rows()).map((cells) => cells.map(textOf));
+    return format === "csv"
+      ? new Blob([MARK, csv([titles, ...lines])], { type: "text/csv" })
+      : (await import("./workbook.js")).workbook(name, titles, lines);
+  });
 }
 
 /** Return what a cell says, with exact times. @param {Child} cell */

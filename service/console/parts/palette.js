@@ -1,7 +1,7 @@
 // @ts-check
 /** Goes anywhere by name: to a page, a record, the explanation of a decision, or the request for a role. */
 import { h } from "../core/dom.js";
-import { match, navigation, ownEntries } from "../core/router.js";
+import { entries, offers } from "../core/router.js";
 import { session } from "../core/session.js";
 import { ALIASES, PALETTE as T } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
@@ -85,21 +85,14 @@ async function destinations(text, signal) {
 
 /** @param {string} text In lower case. @returns {Suggestion[]} */
 function pages(text) {
-  const all = [["/", FRAME.home], ...navigation().flatMap(([, entries]) => entries), ...ownEntries()];
-  return all
-    .filter(([path, title]) => named(title).some((name) => name.includes(text)) && offered(path))
+  return [["/", FRAME.home], ...entries()]
+    .filter(([path, title]) => named(title).some((name) => name.includes(text)) && offers(path))
     .map(([path, title]) => ({ text: title, group: T.pages, value: path }));
 }
 
 /** Return the title of a page in all languages, in lower case. @param {string} title */
 function named(title) {
   return [title, ...(ALIASES[title] ?? [])].map((name) => name.toLowerCase());
-}
-
-/** @param {string} path */
-function offered(path) {
-  const view = match(path)?.view;
-  return view !== undefined && session.mayCall(view.operation);
 }
 
 /**

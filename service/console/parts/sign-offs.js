@@ -2,7 +2,7 @@
 /** Who has looked at a revision of the policy. */
 import { badges, button, card, h } from "../core/dom.js";
 import { SIGN_OFFS as T } from "../strings/sign-offs.js";
-import { ask, tell } from "./dialog.js";
+import { settled } from "./dialog.js";
 import { table } from "./rows.js";
 import { time } from "./time.js";
 
@@ -27,7 +27,7 @@ export function notOthers(page, reason) {
 
 /** @param {Page} page @param {number} revision */
 async function sign(page, revision) {
-  const made = await ask({
+  await settled(page, T.done({ revision }), {
     title: T.title({ revision }),
     text: T.text,
     confirm: T.signOff,
@@ -41,9 +41,6 @@ async function sign(page, revision) {
         body: /** @type {import("../types/api").SignOffBody} */ (body),
       }),
   });
-  if (!made) return;
-  tell(T.done({ revision }));
-  await page.reload();
 }
 
 /**

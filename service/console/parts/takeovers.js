@@ -2,7 +2,7 @@
 /** Who could get to act as the owner of an account, and who confirms that this is somebody else. */
 import { button, h } from "../core/dom.js";
 import { USERS as T } from "../strings/users.js";
-import { ask, tell } from "./dialog.js";
+import { settled } from "./dialog.js";
 import { table } from "./rows.js";
 import { time } from "./time.js";
 
@@ -40,13 +40,10 @@ export async function takeovers(page, user) {
 
 /** @param {Page} page @param {import("./users.js").User} user */
 async function confirm(page, { id, userName }) {
-  const done = await ask({
+  await settled(page, T.ownerConfirmed({ name: userName }), {
     title: T.confirmOwnerTitle({ name: userName }),
     text: T.confirmOwnerText,
     confirm: T.confirmOwner,
     act: () => page.call("POST", CONFIRM, { path: { id } }),
   });
-  if (!done) return;
-  tell(T.ownerConfirmed({ name: userName }));
-  await page.reload();
 }

@@ -40,40 +40,41 @@ export function exporting(page, template, name, { text, columns, count, filters 
         },
         (problem) => rows.replaceChildren(trouble(problem)),
       );
-      const box = dialog(
-        T.exportTitle,
+      const about = [
         h("p", null, text),
         definition([
           [T.limits, limits && (limits().join(" · ") || T.noLimits)],
           [T.rows, rows],
           [T.columns, badges(columns.map((column) => h("code", null, column)))],
         ]),
-        h(
-          "div",
-          { class: "actions" },
-          Object.keys(TYPES).map((format) =>
-            button(
-              T.formats[format],
-              async () => {
-                try {
-                  const { data } = await page.call("GET", template, {
-                    query: { ...filters(), format, ...(format === "csv" && { bom: true }) },
-                    raw: true,
-                  });
-                  save(await data.blob(), `${name}.${format}`);
-                  box.close();
-                } catch (problem) {
-                  box.body.append(trouble(problem));
-                }
-              },
-              { icon: "download" },
-            ),
-          ),
-        ),
-      );
+      ];
+      formats(name, Object.keys(TYPES), about, async (format) => {
+        const query = { ...filters(), format, ...(format === "csv" && { bom: true }) };
+        return (await page.call("GET", template, { query, raw: true })).data.blob();
+      });
     },
     { icon: "download" },
   );
+}
+
+/**
+ * Let the reader choose a format, and save a file in it.
+ * @param {string} name The name of the file, without its extension.
+ * @param {string[]} extensions Those of the formats.
+ * @param {import("../core/dom.js").Child} about What the file has.
+ * @param {(format: string) => Promise<Blob>} made
+ */
+export function formats(name, extensions, about, made) {
+  const act = async (/** @type {string} */ format) => {
+    try {
+      save(await made(format), `${name}.${format}`);
+      box.close();
+    } catch (problem) {
+      box.body.append(trouble(problem));
+    }
+  };
+  const buttons = extensions.map((each) => button(T.formats[each], () => act(each), { icon: "download" }));
+  const box = dialog(T.exportTitle, about, h("div", { class: "actions" }, buttons));
 }
 
 /**

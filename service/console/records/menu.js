@@ -40,21 +40,8 @@ export const MENU = {
     enabled: { label: T.enabledState, type: "check", initial: true, rights: true },
     hidden: { label: T.hidden, type: "check", help: T.hiddenHelp, ...OF_MENUS },
     keepAlive: { label: T.keepAlive, type: "check", help: T.keepAliveHelp, ...OF_MENUS },
-    meta: {
-      label: T.meta,
-      help: T.metaHelp(),
-      make: (value) => ({ control: json("meta", value) }),
-      check: (value) => (typeof value !== "object" || Array.isArray(value) ? T.metaFault : null),
-      worded: (value) => (value ? JSON.stringify(value) : undefined),
-      ...OF_MENUS,
-    },
-    titles: {
-      label: T.titles,
-      help: T.titlesHelp(),
-      make: (value) => ({ control: json("titles", value) }),
-      check: (value) => (typeof value !== "object" || Array.isArray(value) ? T.metaFault : null),
-      worded: (value) => (value ? JSON.stringify(value) : undefined),
-    },
+    meta: { label: T.meta, help: T.metaHelp(), ...jsonObject("meta"), ...OF_MENUS },
+    titles: { label: T.titles, help: T.titlesHelp(), ...jsonObject("titles") },
   },
   form: [
     ...["parentId", "title", "authMark", "name", "path", "component", "icon", "badge", "redirect", "link"],
@@ -71,6 +58,16 @@ function above(_, { known, record }) {
   );
   return {
     options: options.sort((/** @type {any} */ a, /** @type {any} */ b) => compare(a[1], b[1])),
+  };
+}
+
+/** Return the parts of a field for a JSON object. @param {string} name */
+function jsonObject(name) {
+  return {
+    make: (/** @type {any} */ value) => ({ control: json(name, value) }),
+    check: (/** @type {any} */ value) =>
+      typeof value !== "object" || Array.isArray(value) ? T.metaFault : null,
+    worded: (/** @type {any} */ value) => (value ? JSON.stringify(value) : undefined),
   };
 }
 

@@ -2,8 +2,7 @@
 /** The pages that links in mails lead to, and the one that asks for such a mail. Nobody needs to have signed in. */
 import { send } from "../client/portcullis.js";
 import { button, h } from "../core/dom.js";
-import { LONGEST_USER_NAME } from "../core/session.js";
-import { alone } from "../parts/alone.js";
+import { alone, userNameField } from "../parts/alone.js";
 import { form } from "../parts/form.js";
 import { fresh } from "../parts/password.js";
 import { attempting } from "../parts/trouble.js";
@@ -80,19 +79,7 @@ function acting(texts, act, done) {
 /** Return what asks for a mail with a link. @param {() => void} done */
 function name(done) {
   return form({
-    fields: [
-      {
-        name: "userName",
-        label: T.forgotten.userName,
-        required: true,
-        attributes: {
-          autocomplete: "username",
-          autocapitalize: "none",
-          spellcheck: "false",
-          maxlength: LONGEST_USER_NAME,
-        },
-      },
-    ],
+    fields: [userNameField(T.forgotten.userName)],
     submit: T.forgotten.submit,
     quiet: true,
     save: async ({ userName }) => {

@@ -3,8 +3,8 @@
 import { Problem } from "../client/portcullis.js";
 import { h, link } from "../core/dom.js";
 import { LANGUAGES, languageOfPage, useLanguage } from "../core/texts.js";
-import { LONGEST_USER_NAME, session, takesPasskeys } from "../core/session.js";
-import { alone } from "../parts/alone.js";
+import { session, takesPasskeys } from "../core/session.js";
+import { alone, userNameField } from "../parts/alone.js";
 import { attempting, requested, trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
 import { SIGN_IN } from "../strings/sign-in.js";
@@ -104,18 +104,7 @@ function credentials(name, done) {
   const element = h("div", { class: "proofs" });
   const asked = form({
     fields: [
-      {
-        name: "userName",
-        label: SIGN_IN.userName,
-        required: true,
-        value: name,
-        attributes: {
-          autocomplete: "username",
-          autocapitalize: "none",
-          spellcheck: "false",
-          maxlength: LONGEST_USER_NAME,
-        },
-      },
+      userNameField(SIGN_IN.userName, name),
       {
         name: "password",
         label: SIGN_IN.password,

@@ -6,7 +6,7 @@ import { assign, assignments } from "../parts/assignments.js";
 import { ban, unban } from "../parts/bans.js";
 import { block } from "../parts/block.js";
 import { deleting } from "../parts/declared.js";
-import { ask, tell } from "../parts/dialog.js";
+import { settled, tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors-of.js";
 import { history } from "../parts/history.js";
 import { invite } from "../parts/invitations.js";
@@ -278,7 +278,7 @@ function letIn(page, user) {
 
 /** @param {Page} page @param {import("../parts/users.js").User} user */
 async function reset(page, user) {
-  const done = await ask({
+  await settled(page, T.resetDone({ name: user.userName }), {
     title: T.resetTitle({ name: user.userName }),
     text: T.resetText,
     confirm: T.resetConfirm,
@@ -294,23 +294,17 @@ async function reset(page, user) {
     ],
     act: (body) => page.call("PUT", "/api/user/{id}/password", { path: { id: user.id }, body }),
   });
-  if (!done) return;
-  tell(T.resetDone({ name: user.userName }));
-  await page.reload();
 }
 
 /** @param {Page} page @param {import("../parts/users.js").User} user */
 async function verify(page, user) {
   const path = { id: user.id };
-  const done = await ask({
+  await settled(page, T.verified({ name: user.userName }), {
     title: T.verifyTitle({ email: user.email ?? "" }),
     text: T.verifyText,
     confirm: T.verify,
     act: () => page.call("POST", "/api/user/{id}/email/verification", { path }),
   });
-  if (!done) return;
-  tell(T.verified({ name: user.userName }));
-  await page.reload();
 }
 
 /** @param {Page} page @param {import("../parts/users.js").User} user */
@@ -324,15 +318,16 @@ function sendReset(page, user) {
 /** @param {Page} page @param {import("../parts/users.js").User} user @param {string | null} device */
 async function kick(page, user, device) {
   const path = { loginId: user.id, device: device ?? "" };
-  const done = await ask({
-    title: device ? T.kickTitle({ name: user.userName, device }) : T.kickAllTitle({ name: user.userName }),
-    text: T.kickText,
-    confirm: T.kickConfirm,
-    danger: true,
-    act: () =>
-      page.call("DELETE", device ? "/api/online/{loginId}/{device}" : "/api/online/{loginId}", { path }),
-  });
-  if (!done) return;
-  tell(device ? T.kickedFrom({ name: user.userName, device }) : T.kicked({ name: user.userName }));
-  await page.reload();
+  await settled(
+    page,
+    device ? T.kickedFrom({ name: user.userName, device }) : T.kicked({ name: user.userName }),
+    {
+      title: device ? T.kickTitle({ name: user.userName, device }) : T.kickAllTitle({ name: user.userName }),
+      text: T.kickText,
+      confirm: T.kickConfirm,
+      danger: true,
+      act: () =>
+        page.call("DELETE", device ? "/api/online/{loginId}/{device}" : "/api/online/{loginId}", { path }),
+    },
+  );
 }

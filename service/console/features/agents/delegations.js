@@ -1,16 +1,9 @@
 // @ts-check
 /** The agents that act for the caller: delegations are made and ended here. */
-import { button, card, h } from "../../core/dom.js";
-import { ask, tell } from "../../parts/dialog.js";
-import { form } from "../../parts/form.js";
-import { lasting } from "../../parts/lasting.js";
-import { whole } from "../../parts/local.js";
+import { h } from "../../core/dom.js";
+import { codeField, issuing } from "../../parts/issuing.js";
 import { toCopy } from "../../parts/once.js";
-import { picker } from "../../parts/picker.js";
 import { codesIn } from "../../parts/policy.js";
-import { scopesOf } from "../../parts/scopes.js";
-import { codes } from "../../parts/suggestions.js";
-import { listing } from "../../parts/table.js";
 import { coming, time } from "../../parts/time.js";
 import { DELEGATIONS as T } from "./strings.js";
 
@@ -23,14 +16,15 @@ const OWN = "portcullis";
 /** @param {Page} page */
 export async function show(page) {
   page.title(T.title);
-  const [{ data }, { data: agents }, scopes] = await Promise.all([
-    page.call("GET", DELEGATIONS),
+  const read = () => page.call("GET", DELEGATIONS);
+  const [{ data: first }, { data: agents }] = await Promise.all([
+    read(),
     page.call("GET", "/api/user/profile/agents"),
-    scopesOf(page),
   ]);
-  /** @type {typeof data.items | null} */ let read = data.items;
-  const list = listing(page, {
-    caption: T.caption,
+  await issuing(page, {
+    texts: T,
+    first,
+    read,
     columns: [
       { title: T.agent, cell: ({ agentName }) => agentName },
       { title: T.number, cell: ({ id }) => String(id) },
@@ -40,36 +34,7 @@ export async function show(page) {
       { title: T.until, cell: ({ until }) => coming(until) },
       { title: T.created, kind: "wide", cell: ({ createTime }) => time(createTime) },
     ],
-    load: async () => {
-      const items = read ?? (await page.call("GET", DELEGATIONS)).data.items;
-      read = null;
-      return whole(items);
-    },
-    buttons: (delegation) =>
-      button(T.end, () => end(delegation), {
-        "aria-label": T.endOf({ name: delegation.agentName }),
-        "data-key": delegation.id,
-      }),
-    empty: h("p", { class: "empty" }, T.none),
-  });
-  /** The number of the newest delegation, to pass to the agent. */
-  const made = h("div", { "aria-live": "polite" });
-  if (!agents.items.length) {
-    page.put(list, card(T.make, h("p", null, T.noAgents)));
-    return;
-  }
-  const lifetime = Math.min(USUAL, data.maxExpiresIn);
-  const only = agents.items.length === 1 ? agents.items[0].id : null;
-  const blank = {
-    agentId: only,
-    codes: [],
-    patterns: "",
-    askMe: "",
-    services: OWN,
-    expiresIn: lifetime,
-  };
-  const create = form({
-    before: h("p", { class: "help" }, T.about),
+    nameOf: ({ agentName }) => agentName,
     fields: [
       {
         name: "agentId",
@@ -80,23 +45,11 @@ export async function show(page) {
           id,
           ownerName ? `${userName} (${T.ownedBy({ name: ownerName })})` : userName,
         ]),
-        value: only,
+        value: agents.items.length === 1 ? agents.items[0].id : null,
       },
-      { name: "codes", label: T.codes, help: T.codesHelp, type: "custom", control: picker(scopes, []) },
-      {
-        name: "patterns",
-        label: T.patterns,
-        help: T.patternsHelp,
-        code: true,
-        wrap: codes(page, { several: true }),
-      },
-      {
-        name: "askMe",
-        label: T.askMe,
-        help: T.askMeHelp,
-        code: true,
-        wrap: codes(page, { several: true }),
-      },
+    ],
+    more: [
+      codeField(page, { name: "askMe", label: T.askMe, help: T.askMeHelp }),
       {
         name: "services",
         label: T.services,
@@ -105,50 +58,15 @@ export async function show(page) {
         required: true,
         value: OWN,
       },
-      {
-        name: "expiresIn",
-        label: T.endsAfter,
-        type: "custom",
-        required: true,
-        control: lasting("expiresIn", lifetime, data.maxExpiresIn),
-      },
     ],
-    submit: T.make,
-    quiet: true,
-    save: async ({ agentId, codes: chosen, patterns, askMe, services, expiresIn }) => {
-      const body = {
-        agentId,
-        codes: [...new Set([...chosen, ...codesIn(patterns)])],
-        askMe: codesIn(askMe),
-        services: codesIn(services),
-        expiresIn,
-      };
-      const { data: stored } = await page.call("POST", DELEGATIONS, { body });
-      create.fill(blank);
-      const shown = card(
-        T.madeTitle({ name: stored.agentName }),
-        h("p", null, T.madeText),
-        toCopy(T.number, String(stored.id)),
-      );
-      made.replaceChildren(shown);
-      shown.querySelector("input")?.focus();
-      await list.reload();
-    },
+    usual: USUAL,
+    make: ({ askMe, services, ...values }) =>
+      page.call("POST", DELEGATIONS, {
+        body: { ...values, askMe: codesIn(askMe), services: codesIn(services) },
+      }),
+    shown: ({ id }) => toCopy(T.number, String(id)),
+    end: ({ id: delegationId }) =>
+      page.call("DELETE", `${DELEGATIONS}/{delegationId}`, { path: { delegationId } }),
+    instead: agents.items.length === 0 && h("p", null, T.noAgents),
   });
-  page.put(made, list, card(T.make, create));
-
-  /** @param {import("../../types/api").DelegationToAgent} delegation */
-  async function end({ id: delegationId, agentName }) {
-    const ended = await ask({
-      title: T.endTitle({ name: agentName }),
-      text: T.endText,
-      confirm: T.end,
-      danger: true,
-      act: () => page.call("DELETE", `${DELEGATIONS}/{delegationId}`, { path: { delegationId } }),
-    });
-    if (!ended) return;
-    made.replaceChildren();
-    tell(T.ended({ name: agentName }));
-    await list.reload();
-  }
 }
