@@ -15,8 +15,9 @@ from playwright.sync_api import Error, Response, Route, expect
 from service.features.console.console import CONSOLE
 from tests.console.hostile import store_long
 from tests.console.house import House
+from tests.console.messages import message
 from tests.console.states import SIZES, faults, paths, show, states
-from tests.console.test_texts import message, texts_of
+from tests.console.test_texts import texts_of
 from tests.console.visits import Visit, new_context, script, settled
 from tests.support.cases import with_each
 from tests.support.chromium import chinese_font
