@@ -41,6 +41,10 @@ NoticeKind: TypeAlias = Literal[
     "access_request_ended",
     "emergency_given",
     "name_taken",
+    "review_opened",
+    "review_due",
+    "review_closed",
+    "policy_signed_off",
 ]
 """Kinds of notices: a promise to clients, like the codes of refusals."""
 BY_ANYBODY: Final[frozenset[NoticeKind]] = frozenset({"key_leaked"})

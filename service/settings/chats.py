@@ -15,8 +15,16 @@ from service.settings.webhook_members import (
 )
 
 ChatFormat: TypeAlias = Literal["slack", "teams", "standard"]
-ChatKind: TypeAlias = Literal["access_request_made", "access_request_ended", "emergency_given"]
-"""Kinds of notices that a chat can get: those about a request for a role, whose texts hold no secret."""
+ChatKind: TypeAlias = Literal[
+    "access_request_made",
+    "access_request_ended",
+    "emergency_given",
+    "review_opened",
+    "review_due",
+    "review_closed",
+    "policy_signed_off",
+]
+"""Kinds of notices that a chat can get: about requests for roles, reviews and sign-offs, without secrets."""
 
 KINDS: Final[tuple[ChatKind, ...]] = get_args(ChatKind)
 

@@ -39,7 +39,14 @@ export async function show(page) {
           (T.by[actedBy] ?? [clientIp, browser, os].filter(Boolean).join(", ")),
       },
     ],
-    row: ({ facts }) => (facts.request ? `${REQUESTS}/${facts.request}` : null),
+    row: ({ facts: { request, review, revision } }) =>
+      request
+        ? `${REQUESTS}/${request}`
+        : review
+          ? `/reviews/${review}`
+          : revision
+            ? `/policy/revisions/${revision}`
+            : null,
     load: async (query) => {
       const { data } = await page.call("GET", "/api/user/profile/notices", { query });
       unread.count(data.unread);

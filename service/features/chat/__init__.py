@@ -1,1 +1,1 @@
-"""Notices about requests for roles, posted to channels of a chat."""
+"""Notices about requests for roles, reviews and sign-offs, posted to channels of a chat."""

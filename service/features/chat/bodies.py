@@ -8,9 +8,8 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
-from service.features.notices.letters import texts_of
+from service.features.notices.letters import page_of, texts_of
 from service.kernel.clock import rfc3339
 from service.settings.chats import ChatFormat
 
@@ -34,8 +33,9 @@ def message_of(kind: str, facts: Mapping[str, str], site: str, language: str, re
     """Return the message of a notice: the words of its mail. KeyError for an unknown kind."""
     words = texts_of(language).kinds[kind]
     known = {**facts, "site": site}
-    text = "\n\n".join(part.format_map(known) for part in words.paragraphs)
-    link = None if request is None else f"{site}/console/#/access-requests/{quote(request, safe='')}"
+    # The message has the link beside its text.
+    text = "\n\n".join(part.format_map(known) for part in words.paragraphs if "{page}" not in part)
+    link = None if request is None else page_of(kind, request, site)
     return Message(words.subject, text[:_MOST_TEXT], link)
 
 

@@ -4,7 +4,7 @@ from service.kernel.feature import Feature, FeatureCommands, FeaturePage
 
 FEATURE = Feature(
     name="chat",
-    title="Notices about requests for roles, in a chat",
+    title="Notices about requests for roles, reviews and sign-offs, in a chat",
     off=True,
     needs=("notices",),
     paths=("/api/chat",),
@@ -24,7 +24,10 @@ FEATURE = Feature(
     ),
     enumerations={
         "ChatFormat": "slack teams standard",
-        "ChatKind": "access_request_made access_request_ended emergency_given",
+        "ChatKind": (
+            "access_request_made access_request_ended emergency_given review_opened review_due review_closed "
+            "policy_signed_off"
+        ),
     },
     commands=(
         FeatureCommands(

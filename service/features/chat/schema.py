@@ -14,7 +14,7 @@ chat_message = sa.Table(
     # The name of the destination in the settings; its URL is not stored.
     sa.Column("destination", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
-    # The values of its text, by name, and the id of the access request for the link.
+    # The values of its text, by name, and the id of the record for the link, whose view the kind names.
     sa.Column("facts", JSONB, nullable=False),
     sa.Column("request", sa.Text),
     chosen("state", "waiting", "sent", "given_up", nullable=False, server_default=sa.text("'waiting'")),

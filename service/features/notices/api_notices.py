@@ -24,7 +24,8 @@ class NoticeFacts(Schema, omit_defaults=True):
     single assignment; `until` is also the end of a ban; `email` is the new address. `role` ends in about
     `days` days, with the assignment of that id. `request` is the id of an access request by `account` or
     the reader; `state` is its final state. `device` is that of a session. `made` is the account created
-    for a person whom the provider `name` knows by the name `account`, which was in use.
+    for a person whom the provider `name` knows by the name `account`, which was in use. `title` is that of a
+    `review`, or of the sign-off of a `revision`.
     """
 
     factor: Annotated[str, Meta(examples=["totp"])] | None = None
@@ -41,6 +42,9 @@ class NoticeFacts(Schema, omit_defaults=True):
     days: Annotated[str, Meta(examples=["7"])] | None = None
     assignment: str | None = None
     request: str | None = None
+    review: Annotated[str, Meta(examples=["7"])] | None = None
+    revision: Annotated[str, Meta(examples=["12"])] | None = None
+    title: Annotated[str, Meta(examples=["Access 2026-Q4"])] | None = None
     state: Annotated[str, Meta(examples=["approved"])] | None = None
     device: Annotated[str, Meta(examples=["web"])] | None = None
     made: Annotated[str, Meta(examples=["heron-1f0c39d1"])] | None = None

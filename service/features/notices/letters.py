@@ -10,7 +10,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import cache
 from string import Formatter
 from typing import Final, NamedTuple, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,11 @@ from service.kernel.text import printable
 
 _LONGEST_FACT: Final = 200  # characters
 _WEB: Final = re.compile(r"(www)\.", re.IGNORECASE)
-_OF_ALL: Final = ("host", "link", "site", "subject")  # names in braces that are no facts
+_OF_ALL: Final = ("host", "link", "page", "site", "subject")  # names in braces that are no facts
+RECORDS: Final = ("request", "review", "revision")
+"""Facts with the id of the record that a notice is about."""
+_VIEWS: Final = (("review_", "reviews"), ("policy_", "policy/revisions"))
+"""Views of the console by the beginning of the kind; others are about access requests."""
 
 
 class Form(NamedTuple):
@@ -58,6 +62,7 @@ FORMS: Final[Mapping[str, Form]] = {
         (
             *("role_ends", "account_dormant", "key_expires", "access_request_made", "access_request_ended"),
             *("emergency_given", "name_taken", "test"),
+            *("review_opened", "review_due", "review_closed", "policy_signed_off"),
         ),
         _PLAIN,
     ),
@@ -74,6 +79,8 @@ class Words(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Texts(Struct, frozen=True, forbid_unknown_fields=True):
     """The texts of one language; ``{site}`` is the address of the service, ``{host}`` the host in it.
+
+    ``{page}`` is the page of the console about the record of the notice.
 
     ``frames`` are paragraphs of several kinds, ``words`` are facts that depend on the language.
     """
@@ -159,8 +166,16 @@ def text_of(
     words = texts.kinds[kind]
     subject = texts.subject.format(host=urlsplit(site).netloc, subject=words.subject)
     paragraphs = [part for part in _paragraphs(texts, kind) if link is not None or "{link}" not in part]
-    known = {**facts, "site": site, "link": link}
+    record = next((facts[name] for name in RECORDS if name in facts), None)
+    page = site if record is None else page_of(kind, record, site)
+    known = {**facts, "site": site, "link": link, "page": page}
     return subject, "\n\n".join(part.format_map(known) for part in (*paragraphs, texts.signed)) + "\n"
+
+
+def page_of(kind: str, record: str, site: str) -> str:
+    """Return the address in the console of the record that a notice of ``kind`` is about."""
+    view = next((view for kinds, view in _VIEWS if kind.startswith(kinds)), "access-requests")
+    return f"{site}/console/#/{view}/{quote(record, safe='')}"
 
 
 def names_of(texts: Texts, kind: str) -> set[str]:

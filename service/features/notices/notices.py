@@ -12,7 +12,16 @@ from ipaddress import ip_address, ip_network
 from typing import Final, Protocol
 
 from service.features.notices import store_notices as notices
-from service.features.notices.letters import FORMS, Letter, Phrase, Reader, has_link, names_of, own_texts
+from service.features.notices.letters import (
+    FORMS,
+    RECORDS,
+    Letter,
+    Phrase,
+    Reader,
+    has_link,
+    names_of,
+    own_texts,
+)
 from service.features.notices.letters import Fact as LetterFact
 from service.features.notices.outbox import Outbox
 from service.features.notices.store_notices import NewNotice, Told
@@ -63,7 +72,7 @@ class Chats(Protocol):
     async def put(
         self, connection: Connection, kind: str, facts: Mapping[str, str], request: str | None
     ) -> None:
-        """Write a notice with shown ``facts``; ``request`` is the id of the access request it is about."""
+        """Write a notice with shown ``facts``; ``request`` is the id of the record that it is about."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -145,7 +154,7 @@ class Notices(notify.Notices):
         letter = Letter(new.kind, "", owner.user_id, _shown(new, owner, owner.create_time))
         named = names_of(own_texts(FIRST), new.kind)
         facts = {name: text for name, text in letter.shown_facts(Reader()).items() if name in named}
-        request = new.facts.get("request")
+        request = next((new.facts[name] for name in RECORDS if name in new.facts), None)
         await chats.put(connection, new.kind, facts, None if request is None else str(request))
 
     async def _put(self, connection: Connection, letter: Letter, url: str | None = None) -> None:

@@ -48,7 +48,7 @@ def _add_policy(routes: Routes, container: Any) -> None:
     people = People(settings.takeover_days)
     signing = SignOffs(people, container.stores.sessions.synchronized.instant)
     past = past_of(container)
-    sign_off = api_sign_offs.RevisionSignOff(database, past.seals, signing)
+    sign_off = api_sign_offs.RevisionSignOff(database, past.seals, signing, container.administration.notices)
     routes.serve(sign_off)
     routes.serve(api_sign_offs.ChangesSince(database, past.seals))
     asked = database, parts.live, parts.concurrency, past

@@ -16,6 +16,7 @@ from service.features.reviews.schema import NewSignOff
 from service.features.reviews.schema import SignOff as StoredSignOff
 from service.features.reviews.sentences import sentence
 from service.features.reviews.sign_offs import SignOffs
+from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange
 from service.kernel.request_objects import sign_off_for
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
@@ -28,6 +29,8 @@ from service.web.messages.operation_metadata import Responders, by_session, need
 from service.web.messages.record_schemas import Shown, shows
 from service.web.messages.schema import Id, Moment, Revision, Schema, moment
 
+MOST_NOTIFIED: Final = 100
+"""The maximum number of authors notified about a sign-off."""
 _DEMAND: Final = f"p, {ASSURANCE}, "
 
 
@@ -39,10 +42,11 @@ class SignOffBody(Schema, kw_only=True):
 
 
 class RevisionSignOff(Responders, at="/api/policy/revisions/{revision}/sign-off"):
-    def __init__(self, database: Database, seals: RevisionSeals, signing: SignOffs) -> None:
+    def __init__(self, database: Database, seals: RevisionSeals, signing: SignOffs, notices: Notices) -> None:
         self._database = database
         self._seals = seals
         self._signing = signing
+        self._notices = notices
 
     @needs("system:policy:sign-off", name="signOffRevision", refuses=[NotFound, RevisionUntrusted])
     @by_session("sign-off")
@@ -51,7 +55,8 @@ class RevisionSignOff(Responders, at="/api/policy/revisions/{revision}/sign-off"
         """Sign off a revision, which records that the caller has examined it.
 
         The revision must be unchanged since its publication. The changes since the last sign-off must not be
-        the caller's own. A sign-off is kept for ever, and is on the time axis.
+        the caller's own. A sign-off is kept for ever, and is on the time axis. The authors of the changes are
+        notified.
         """
         texts = (("title", SHORT_LINE, body.title), ("note", REASON, body.note or ""))
         if faults := [(name, fault) for name, rule, text in texts if (fault := rule(text))]:
@@ -74,7 +79,11 @@ class RevisionSignOff(Responders, at="/api/policy/revisions/{revision}/sign-off"
                 user_id=context.user.user_id,
                 user_name=context.user.user_name,
             )
+            authors = await self._signing.authors(connection, revision)
             made = await sign_offs.create(connection, new)
+            facts = {"revision": str(revision), "title": body.title}
+            notified = sorted(authors)[:MOST_NOTIFIED]
+            await self._notices.notify_each(connection, notified, "policy_signed_off", "administrator", facts)
             change = FieldChange(f"policy:{revision}", "signOff", None, body.title)
             change_log.saving([change])
         change_log.saved([change])

@@ -17,7 +17,7 @@ from service.audit.redaction import kept_changes
 from service.authn.revocations import Revocations
 from service.authz.publishing.live import LivePolicy
 from service.errors import Conflict
-from service.features.reviews import revoking
+from service.features.reviews import notifying, revoking
 from service.features.reviews import store as reviews
 from service.features.reviews.evidence_content import digest_of, of_review
 from service.features.reviews.population import Reviewers, Undecidable
@@ -98,6 +98,7 @@ class Closing:
                     users, changes = await self._apply(connection, decided, at, event, refused)
                 else:
                     users, changes = [], [await _close(connection, review_id, at)]
+                    await notifying.closed(connection, self.notices, review, self.live.current, at)
                 event = _event(review, event, changes)
             await inserts.keep_intent(connection, event.event_id, event.create_time, encode(event))
             await self.revocations.mark_first(users)

@@ -1,4 +1,4 @@
-"""The job that closes reviews that are over."""
+"""The job that closes reviews that are over, and reminds reviewers of others."""
 
 from service.features.reviews import store
 from service.jobs.runner import Job
@@ -12,13 +12,16 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
 
     async def close_reviews(database: Database) -> str:
         from service.features.reviews.closing import close_due  # noqa: PLC0415 - it imports Casbin
+        from service.features.reviews.notifying import remind  # noqa: PLC0415 - it imports Casbin
 
-        return await close_due(database, settings, notices_of(settings))
+        notices = notices_of(settings)
+        reminded = await remind(database, settings, notices)
+        return f"{await close_due(database, settings, notices)}, reviewers of {reminded} reminded"
 
     return (
         Job(
             "review-ends",
-            "Close reviews of roles whose deadline has passed, and apply what was decided",
+            "Close reviews of roles whose deadline has passed, apply what was decided, and remind reviewers",
             close_reviews,
             30.0,
             retry=60.0,

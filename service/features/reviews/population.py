@@ -1,10 +1,11 @@
 """The population of a review: its assignments, the codes of each role, proposals and eligible reviewers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
+from itertools import islice
 from typing import Any, Final, Literal
 
 from service.administration.people import People
@@ -25,10 +26,13 @@ from service.kernel.fields import values_of
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
 from service.laboratory.analysis.held_code_index import DecisiveCodes
-from service.records import role_holdings, role_rights
+from service.records import code_holders, role_holdings, role_rights
 from service.records.assignments import Present
 from service.records.database.transactions import Connection
 
+MOST_NOTIFIED: Final = 100
+"""The maximum number of reviewers notified about a review."""
+_MOST_ASKED: Final = 1_000  # holders of the reviewer code, or of a wildcard
 MOST_ITEMS: Final = 20_000
 """The maximum number of assignments in one review."""
 
@@ -58,9 +62,7 @@ class Reviewers:
     ) -> "Undecidable":
         """Return the users for whom every reviewer counts as the same person as the user."""
         holdings = await role_holdings.read(connection, Present(at))
-        name = assignment_for("others", self.code)
-        # A new reviewer code gets its line only when the review exists.
-        asked = policy if self.code is None else Policy(policy.model_text, [Rule(REVIEW, name, self.code)])
+        name, asked = self._asked(policy)
 
         @cache
         def decides(codes: frozenset[str]) -> bool:
@@ -85,6 +87,27 @@ class Reviewers:
             if not known.ids or page.total <= size:
                 break
         return known
+
+    async def notified(self, connection: Connection, policy: Policy, at: datetime) -> list[int]:
+        """Return the ids of at most ``MOST_NOTIFIED`` reviewers, by id."""
+        name, asked = self._asked(policy)
+        held: Iterable[tuple[int, Collection[str]]]
+        if self.ids is not None:
+            chosen = await role_rights.active_users(connection, self.ids, at)
+            held = sorted((each.id, each.permissions) for each in chosen if each.kind == "person")
+        else:
+            stored = await code_holders.codes_like(connection, asked.rules.codes(REVIEW, name))
+            held = await code_holders.holders(connection, stored, at, _MOST_ASKED)
+        ids = (user_id for user_id, codes in held if asked.judge(REVIEW, name, HeldCodes(codes)).allowed)
+        return list(islice(ids, MOST_NOTIFIED))
+
+    def _asked(self, policy: Policy) -> tuple[str, Policy]:
+        """Return the object of a decision about assignments of others, and the policy that decides it."""
+        name = assignment_for("others", self.code)
+        # A new reviewer code gets its line only when the review exists.
+        return name, policy if self.code is None else Policy(
+            policy.model_text, [Rule(REVIEW, name, self.code)]
+        )
 
 
 @dataclass(frozen=True, slots=True)

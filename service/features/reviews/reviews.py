@@ -23,7 +23,7 @@ from service.errors import (
     RowsRefused,
     ValidationFailed,
 )
-from service.features.reviews import revoking
+from service.features.reviews import notifying, revoking
 from service.features.reviews import store as reviews
 from service.features.reviews.closing import Closing
 from service.features.reviews.population import Reviewers, draw
@@ -133,6 +133,7 @@ class Reviews:
             )
             made = await reviews.create(unit.connection, new, drawn.items)
             unit.changes += _change(made.id, f"begun about {len(drawn.items)} assignments")
+            await notifying.opened(unit.connection, self.notices, made, policy, now)
             await unit.made(made)
         findings = sum(item.finding is not None for item in drawn.items)
         progress = Progress(len(drawn.items), 0, 0, findings)

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import JSONB
 
 from service.kernel.value_rules import Id, RoleCode, UserName
-from service.records.schema.base import chosen, filled, identity, moment, table_of
+from service.records.schema.base import chosen, filled, identity, metadata, moment, table_of
 from service.records.schema.rights import Source
 
 State: TypeAlias = Literal["open", "closing", "closed"]
@@ -70,6 +70,20 @@ review = table_of(
     sa.CheckConstraint("(state = 'open') = (close_time IS NULL)", name="close_time"),
     sa.CheckConstraint("(state = 'closed') = (end_time IS NOT NULL)", name="end_time"),
     sa.Index("review_deadline_idx", "deadline", postgresql_where=sa.text("state <> 'closed'")),
+)
+
+
+# Reviews whose reviewers were reminded of the deadline.
+review_reminder = sa.Table(
+    "review_reminder",
+    metadata,
+    sa.Column(
+        "review_id",
+        sa.ForeignKey(review.c.id, ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    moment("create_time"),
 )
 
 

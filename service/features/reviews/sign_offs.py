@@ -22,8 +22,12 @@ class SignOffs:
 
         The changes count from the last earlier signed-off revision. Only the authors and the user take part.
         """
-        since = await sign_offs.last_before(connection, revision)
-        makers = await policy_revisions.authors(connection, since, revision)
+        makers = await self.authors(connection, revision)
         persons = await self.people.of(connection, {*makers, user_id}, self.now())
         same = persons.same_as_one_of(user_id, sorted(makers))
         return None if same is None else await reason_of(connection, same)
+
+    async def authors(self, connection: Connection, revision: int) -> set[int]:
+        """Return the ids of the authors of the changes since the last earlier signed-off revision."""
+        since = await sign_offs.last_before(connection, revision)
+        return await policy_revisions.authors(connection, since, revision)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
 from msgspec import Meta, Struct
+from sqlalchemy.dialects.postgresql import insert
 
 from service.errors import NotFound
 from service.features.reviews.schema import (
@@ -23,6 +24,7 @@ from service.features.reviews.schema import (
     State,
     review,
     review_item,
+    review_reminder,
 )
 from service.features.reviews.sentences import sentence
 from service.features.reviews.store_unused import Unneeded
@@ -35,6 +37,9 @@ from service.records.database.portions import write_in_portions
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.rights import role, user, user_role
+
+REMINDED: Final = 172_800.0
+"""Seconds before the deadline at which reviewers are reminded; at most a quarter of the review's length."""
 
 
 class Progress(Struct, frozen=True):
@@ -314,8 +319,36 @@ def _due(at: datetime | None) -> sa.ColumnElement[bool]:
 
 
 async def is_due(connection: Connection) -> bool:
-    """Return whether a review is over, or its closing was interrupted, by the database's clock."""
-    return bool((await connection.execute(sa.select(sa.exists().where(_due(None))))).scalar_one())
+    """Return whether a review is over, was interrupted at its closing, or needs a reminder, as of now."""
+    asked = sa.or_(sa.exists().where(_due(None)), sa.exists().where(_REMINDER_DUE))
+    return bool((await connection.execute(sa.select(asked))).scalar_one())
+
+
+def _seconds(difference: sa.ColumnElement[Any]) -> sa.ColumnElement[float]:
+    return sa.cast(sa.func.extract("epoch", difference), sa.Double)
+
+
+_LENGTH: Final = _seconds(review.c.deadline - review.c.create_time)
+_LEFT: Final = _seconds(review.c.deadline - sa.func.now())
+_REMINDER_DUE: Final = sa.and_(
+    review.c.state == "open",
+    _LEFT.between(0, sa.func.least(REMINDED, _LENGTH / 4)),
+    ~sa.exists().where(review_reminder.c.review_id == review.c.id),
+    sa.exists().where(review_item.c.review_id == review.c.id, review_item.c.decision.is_(None)),
+)
+
+
+async def is_reminder_due(connection: Connection) -> bool:
+    """Return whether a review with undecided items ends soon, and its reviewers are not reminded."""
+    return bool((await connection.execute(sa.select(sa.exists().where(_REMINDER_DUE)))).scalar_one())
+
+
+async def take_reminders(connection: Connection, most: int) -> list[Review]:
+    """Return at most ``most`` reviews whose reviewers are to be reminded, and note that they are."""
+    chosen = sa.select(review.c.id).where(_REMINDER_DUE).order_by(review.c.id).limit(most)
+    noted = insert(review_reminder).from_select(["review_id"], chosen).on_conflict_do_nothing()
+    ids = list((await connection.execute(noted.returning(review_reminder.c.review_id))).scalars())
+    return await _REVIEW.where(connection, review.c.id.in_(ids), order=review.c.id)
 
 
 async def due(connection: Connection, at: datetime) -> list[int]:

@@ -14,7 +14,11 @@ from tests.support.cases import with_each
 SITE = "https://admin.example.com"
 AT = datetime(2026, 11, 30, 17, tzinfo=UTC)
 HOSTILE = "<!channel> <@U1|x> <https://evil.example|ok> & *b* [a](https://evil.example) @here"
-FACTS = {"account": HOSTILE, "role": HOSTILE, "request": "7", "until": "-", "user_name": "x", "state": "-"}
+FACTS = {
+    **dict.fromkeys(("account", "role", "title"), HOSTILE),
+    **dict.fromkeys(("request", "review", "revision"), "7"),
+    **dict.fromkeys(("until", "user_name", "state"), "-"),
+}
 
 
 def made(form: ChatFormat, kind: str = "access_request_made", language: str = "en") -> Any:
@@ -57,7 +61,9 @@ def test_each_kind_has_a_message_with_the_link_and_no_facts_but_those_of_its_mai
     form: ChatFormat, kind: str, language: str
 ) -> None:
     body = json.dumps(made(form, kind, language))
-    assert f"{SITE}/console/#/access-requests/7" in body
+    views = {"review": "reviews", "policy": "policy/revisions"}
+    view = views.get(kind.partition("_")[0], "access-requests")
+    assert body.count(f"{SITE}/console/#/{view}/7") == (2 if form == "slack" else 1)
     assert kind in FORMS
     assert not has_link(kind)  # a channel never gets a link that opens an account
 

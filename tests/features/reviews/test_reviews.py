@@ -509,3 +509,55 @@ async def test_who_may_not_see_a_review_decides_about_no_group_in_it(house: Insi
     heron = await member(house, "heron", "system:file:list")
     review = await started(house, heron)
     assert (await decide_all(heron, review, await items(house, review), "keep")).status == 404
+
+
+async def noticed(reader: Inside | Member) -> list[tuple[str, Any]]:
+    """Return kind and facts of a user's notices about reviews, the oldest first."""
+    listed = (await reader.ask("GET", "/api/user/profile/notices")).json["data"]["items"]
+    return [(each["kind"], each["facts"]) for each in reversed(listed) if "review" in each["kind"]]
+
+
+async def test_reviewers_and_the_author_are_notified_of_a_review(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel = await member(house, "kestrel", *DECIDES)
+    merlin = await member(house, "merlin", *DECIDES)
+    asked = {"userIds": [kestrel.user_id, heron.user_id]}
+    review = await started(house, heron, reviewers=asked, onSilence="keep")
+    facts = {"review": str(review["id"]), "title": review["title"], "until": review["deadline"]}
+    assert await noticed(kestrel) == [("review_opened", facts)]
+    await house.data("POST", "/api/jobs/review-ends/run")  # nothing ends soon
+    await execute(house, "ALTER TABLE sys.review DISABLE TRIGGER USER")
+    await execute(house, "UPDATE sys.review SET create_time = create_time - interval '1 day'")
+    await execute(house, "ALTER TABLE sys.review ENABLE TRIGGER USER")
+    for _ in range(2):
+        await house.data("POST", "/api/jobs/review-ends/run")
+        await until_notices(kestrel, 2)
+    await close(house, review)
+    kinds = ["review_opened", "review_due", "review_closed"]
+    assert await noticed(kestrel) == [(kind, facts) for kind in kinds]
+    for other in (heron, merlin):  # heron may not decide, and merlin was not asked
+        assert await noticed(other) == []
+    assert [kind for kind, _ in await noticed(house)][-1] == "review_closed"
+
+
+async def until_notices(reader: Member, number: int) -> None:
+    for _ in range(200):
+        if len(await noticed(reader)) >= number:
+            return
+        await asyncio.sleep(0.05)
+
+
+async def test_holders_of_the_reviewer_code_are_notified(house: Inside) -> None:
+    heron = await member(house, "heron", "system:file:list")
+    kestrel, merlin = [
+        await member(house, name, code)
+        for name, code in (("kestrel", "system:review:decide"), ("merlin", "system:user:list"))
+    ]
+    await started(house, heron)
+    await started(house, heron, reviewers={"code": "system:user:list"})
+    assert [[kind for kind, _ in await noticed(each)] for each in (kestrel, merlin)] == [
+        ["review_opened"],
+        ["review_opened"],
+    ]
+    assert (await house.preview("POST", REVIEW, body_of(heron))) is not None
+    assert len(await noticed(kestrel)) == 1

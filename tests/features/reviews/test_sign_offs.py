@@ -148,3 +148,18 @@ async def test_once_somebody_else_has_signed_later_changes_alone_count(house: In
     assert (await other.ask("POST", "/api/resource", later)).status == 201
 
     assert await sign(signer, await newest(house)) == 200
+
+
+async def test_authors_are_notified_of_the_sign_off_of_their_changes(house: Inside) -> None:
+    author = await member(house, "author", "system:menu:create", "system:role:list")
+    reader = await member(house, "reader", "system:policy:sign-off", "system:policy:read")
+    revision = await newest(house)
+    with psycopg.connect(house.database_url) as connection:
+        connection.execute(
+            "UPDATE sys.policy_revision SET author_ids = %s WHERE revision = %s", [[author.user_id], revision]
+        )
+    assert await sign(reader, revision) == 200
+    listed = (await author.ask("GET", "/api/user/profile/notices")).json["data"]["items"]
+    facts = {"revision": str(revision), "title": "reviewed 2026-Q4"}
+    assert [each["facts"] for each in listed if each["kind"] == "policy_signed_off"] == [facts]
+    assert "reader" not in str(listed)

@@ -110,6 +110,11 @@ def test_each_kind_of_mail_has_words_for_its_facts_and_its_link(kind: str) -> No
         assert LINK not in text_of(kind, letter.shown_facts(Reader()), SITE, None, "en")[1]
 
 
+def test_a_mail_about_a_record_has_its_page_of_the_console() -> None:
+    _, text = text_of("review_due", {"review": "7/..", "title": "x", "until": "x"}, SITE, None, "en")
+    assert f"\n{SITE}/console/#/reviews/7%2F..\n" in text
+
+
 def test_a_letter_without_a_fact_that_its_words_name_is_refused() -> None:
     with pytest.raises(KeyError, match="needs until"):
         Letter("invitation", "heron@example.org", None, {"user_name": "heron"})
