@@ -1,7 +1,7 @@
 // @ts-check
 /** The API keys of a user. Those of service accounts are made here; a new key is shown once. */
 import { badge, button, h } from "../core/dom.js";
-import { ask, tell } from "./dialog.js";
+import { ask, settled } from "./dialog.js";
 import { once } from "./once.js";
 import { codesIn } from "./policy.js";
 import { codes } from "./suggestions.js";
@@ -96,18 +96,13 @@ export function keys(page, { id, kind }) {
   /** @param {import("../types/api").KeyOfUser} key */
   async function remove({ id: keyId, name: called }) {
     const path = { id, keyId };
-    if (
-      !(await ask({
-        title: T.deleteTitle({ name: called }),
-        text: T.deleteText,
-        confirm: T.delete,
-        danger: true,
-        act: () => page.call("DELETE", "/api/user/{id}/keys/{keyId}", { path }),
-      }))
-    )
-      return;
-    tell(T.deleted({ name: called }));
-    await list.reload();
+    await settled(list, T.deleted({ name: called }), {
+      title: T.deleteTitle({ name: called }),
+      text: T.deleteText,
+      confirm: T.delete,
+      danger: true,
+      act: () => page.call("DELETE", "/api/user/{id}/keys/{keyId}", { path }),
+    });
   }
 
   return isService ? list : h("div", { class: "body" }, h("p", { class: "help" }, T.persons), list);

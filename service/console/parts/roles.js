@@ -5,11 +5,13 @@ import { roleName } from "./seed.js";
 
 /** The most roles of one answer, and whose names a view reads; with more, roles are shown by their codes. */
 const MOST = 200;
+const LIST = "/api/role/list";
 
 /** @typedef {{roleCode: string, roleName?: string | null}} Named */
 /** @typedef {ReturnType<typeof named>} Roles */
+/** @typedef {import("../types/api").Operations["GET /api/role/list"]["answer"]} Answer */
 
-/** What each view has read. @type {WeakMap<Page, Promise<Roles>>} */
+/** What each view has read. @type {WeakMap<Page, Promise<Answer>>} */
 const known = new WeakMap();
 
 /** Return a role in one line of text, for options and titles. @param {Named} role */
@@ -30,18 +32,23 @@ export function shownRole(role) {
  * Read the names of the roles, once for a view. Callers who may not list roles get their codes.
  * @param {Page} page
  */
-export function roleNames(page) {
-  const begun = known.get(page) ?? read(page).then(named);
+export async function roleNames(page) {
+  if (!page.may(`GET ${LIST}`)) return named(null);
+  const { items, total } = await (known.get(page) ?? firstOf(page));
+  return named(total > MOST ? null : items);
+}
+
+/** Read the first roles by name, also for `roleNames`. @param {Page} page */
+function firstOf(page) {
+  const begun = read(page, 1);
   known.set(page, begun);
   begun.catch(() => known.delete(page));
   return begun;
 }
 
-/** @param {Page} page */
-async function read(page) {
-  if (!page.may("GET /api/role/list")) return null;
-  const { data } = await page.call("GET", "/api/role/list", { query: { size: MOST, sort: "roleName" } });
-  return data.total > MOST ? null : data.items;
+/** @param {Page} page @param {number} number */
+async function read(page, number) {
+  return (await page.call("GET", LIST, { query: { page: number, size: MOST, sort: "roleName" } })).data;
 }
 
 /** @param {readonly import("../types/api").ListedRole[] | null} roles Null where they are not known. */
@@ -67,13 +74,12 @@ export function roleFilter(label, { options }) {
 
 /** Read all roles, by name. @param {Page} page @returns {Promise<import("../types/api").ListedRole[]>} */
 export async function allRoles(page) {
-  const roles = [];
-  for (let number = 1, total = 1; roles.length < total; number += 1) {
-    const { data } = await page.call("GET", "/api/role/list", {
-      query: { page: number, size: MOST, sort: "roleName" },
-    });
-    total = data.items.length ? data.total : 0;
-    roles.push(...data.items);
+  const { items, total } = await firstOf(page);
+  const roles = [...items];
+  for (let number = 2, more = total > roles.length; more; number += 1) {
+    const next = await read(page, number);
+    roles.push(...next.items);
+    more = next.items.length > 0 && roles.length < next.total;
   }
   return roles;
 }

@@ -3,7 +3,7 @@
 import { Problem } from "../client/portcullis.js";
 import { button, h, linkButton } from "../core/dom.js";
 import { shownNumber } from "../core/locale.js";
-import { ask, dialog, tell } from "../parts/dialog.js";
+import { ask, dialog, settled, tell } from "../parts/dialog.js";
 import { trouble } from "../parts/trouble.js";
 import { once } from "../parts/once.js";
 import { listing } from "../parts/table.js";
@@ -220,34 +220,24 @@ export async function show(page) {
   /** @param {import("../types/api").StoredFile} file */
   async function unshare({ id, name }) {
     const path = { id };
-    if (
-      await ask({
-        title: T.unshareTitle({ name }),
-        text: T.unshareText,
-        confirm: T.unshare,
-        danger: true,
-        act: () => page.call("DELETE", "/api/file/{id}/public-link", { path }),
-      })
-    ) {
-      tell(T.unshared({ name }));
-      await list.reload();
-    }
+    await settled(list, T.unshared({ name }), {
+      title: T.unshareTitle({ name }),
+      text: T.unshareText,
+      confirm: T.unshare,
+      danger: true,
+      act: () => page.call("DELETE", "/api/file/{id}/public-link", { path }),
+    });
   }
 
   /** @param {import("../types/api").StoredFile} file */
   async function remove({ id, name }) {
     const path = { id };
-    if (
-      await ask({
-        title: T.deleteTitle({ name }),
-        text: T.deleteText,
-        confirm: ACTION.delete,
-        danger: true,
-        act: () => page.call("DELETE", "/api/file/{id}", { path }),
-      })
-    ) {
-      tell(T.deleted({ name }));
-      await list.reload();
-    }
+    await settled(list, T.deleted({ name }), {
+      title: T.deleteTitle({ name }),
+      text: T.deleteText,
+      confirm: ACTION.delete,
+      danger: true,
+      act: () => page.call("DELETE", "/api/file/{id}", { path }),
+    });
   }
 }
