@@ -1,5 +1,9 @@
 """Event streams of two workers: what they report, how they go on, and when they end."""
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from socket import SHUT_WR
+
 import pytest
 
 from tests.features.event_stream.conftest import Place
@@ -147,6 +151,18 @@ def test_a_session_has_few_streams_and_each_that_is_closed_makes_room(place: Pla
     assert "\nretry-after: " in refused.head
     assert place.open(person.log_in("other")).status == 200
     streams[0].close()
+    assert eventually(lambda: place.open(token).status == 200)
+
+
+def test_of_a_hundred_connections_at_once_a_session_gets_its_few_streams(place: Place) -> None:
+    token = place.person().log_in()
+    with ThreadPoolExecutor(20) as threads:
+        streams = list(threads.map(lambda _: place.open(token), range(100)))
+    statuses = Counter(stream.status for stream in streams)
+    assert statuses == {200: 3, 429: 97}
+    for stream in streams:
+        if stream.status == 200:
+            stream.socket.shutdown(SHUT_WR)  # a half-closed connection is over
     assert eventually(lambda: place.open(token).status == 200)
 
 
