@@ -130,7 +130,7 @@ async def update(
     saved = await roles.update(unit.connection, role_id, values)
     fields = (change_log.role_fields(role) for role in (before, saved))
     unit.changes += field_changes(change_log.role_target(saved.role_code), *fields)
-    if saved.enabled != before.enabled:
+    if (saved.enabled, saved.personal_keys) != (before.enabled, before.personal_keys):
         unit.refreshing.update(await role_rights.in_role(unit.connection, role_id))
     if gives:
         unit.require_request("PUT", _GIVING, role_id)

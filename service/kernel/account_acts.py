@@ -86,6 +86,11 @@ ACT_FOR_NAMED: Final = "act-for named-service"
 ACT_FOR_OTHER: Final = "act-for other-service"
 """An agent acts for a person at another service."""
 
+USE_KEY: Final = "use-personal-key self"
+"""A person sends a request with their own API key."""
+USE_BARRED_KEY: Final = "use-personal-key barred-by-role"
+"""The same, by a person with a role whose holders may not have API keys."""
+
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 ASKING: Final[tuple[Asking, ...]] = get_args(Asking)
 
@@ -99,7 +104,7 @@ OBJECTS: Final = frozenset(
     | {f"{act} {proof}" for act in ("create-key", *_BY_PEOPLE) for proof in get_args(Proof)}
     | {f"{act} by-personal-key" for act in (*ACTS, *get_args(SessionAct))}
     | {f"{asking} {where}" for asking in ASKING for where in get_args(Where)}
-    | {BY_PERSON, FOLLOW_BY_PERSON, ACT_FOR_NAMED, ACT_FOR_OTHER}
+    | {BY_PERSON, FOLLOW_BY_PERSON, ACT_FOR_NAMED, ACT_FOR_OTHER, USE_KEY, USE_BARRED_KEY}
     | {name for feature in declared() for name in feature.account_objects}
 )
 """All objects of the layer. ``create self`` does not exist."""
@@ -141,7 +146,7 @@ NEVER_OPEN: Final = frozenset(
         if act not in _OPEN_TO_PERSONAL_KEYS
     }
     | {f"{asking} other-service" for asking in ASKING}
-    | {BY_PERSON, FOLLOW_BY_PERSON, ACT_FOR_OTHER}
+    | {BY_PERSON, FOLLOW_BY_PERSON, ACT_FOR_OTHER, USE_BARRED_KEY}
 )
 """The objects that are closed since no line opens them: a line that would is refused wherever it stands."""
 
@@ -189,6 +194,7 @@ _REFUSED: Final = {
     FOLLOW_BY_PERSON: sentence("follow_by_person"),
     BY_PERSON: sentence("proxy_by_person"),
     ACT_FOR_OTHER: sentence("service_not_delegated"),
+    USE_BARRED_KEY: sentence("keys_barred_by_role"),
 }
 
 

@@ -320,6 +320,7 @@ _RECORDS: Final = {
     "key_by_key": "An API key can't make API keys",
     "act_by_personal_key": "An API key of a person, or an agent, can't do this: log in",
     "service_not_delegated": "The delegation to the agent does not name this service",
+    "keys_barred_by_role": "A role of the account allows no API keys of its own",
     "follow_by_person": "Only service accounts follow the policy: use an API key",
     "proxy_by_person": "The proxy has the token of a person, and needs the key of a service account",
     "no_user_of_name": "There is no user with that name",

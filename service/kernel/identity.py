@@ -4,7 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from service.kernel.account_acts import ACT_FOR_NAMED, ACT_FOR_OTHER, Proof, Whom
+from service.kernel.account_acts import (
+    ACT_FOR_NAMED,
+    ACT_FOR_OTHER,
+    USE_BARRED_KEY,
+    USE_KEY,
+    Proof,
+    Whom,
+)
 from service.kernel.assurance import Acr, Authentication, Satisfied, words_at
 from service.kernel.codes import BY_APPROVAL, BoundedCodes, HeldCodes, ceilings_of
 
@@ -46,7 +53,8 @@ class Caller:
     no device. ``limited_to_nothing`` is true for a key whose list of scopes is empty. ``authentication`` is
     that of a person; None for a service account. The scopes of a person's key are a ceiling of ``held``.
     ``agent`` acts for the person, with the API key ``key_id`` of the agent; the agent and the delegation are
-    ceilings of ``held``. ``device`` is then that of ``device_of_agent``.
+    ceilings of ``held``. ``device`` is then that of ``device_of_agent``. ``keys_barred``: the request has an
+    API key of the person, and a role of the person allows none.
     """
 
     user_id: int
@@ -63,6 +71,7 @@ class Caller:
     limited_to_nothing: bool = False
     authentication: Authentication | None = None
     agent: ActingAgent | None = None
+    keys_barred: bool = False
 
     @property
     def proof(self) -> Proof:
@@ -110,6 +119,26 @@ def with_approval(caller: Caller) -> Caller:
     """Return the caller of an agent's call that its person has approved."""
     held = caller.held
     return replace(caller, held=held.approved()) if isinstance(held, BoundedCodes) else caller
+
+
+def use_of_key(*, barred: bool) -> str:
+    """Return the object of the layer ``account`` that lets a person use their own API key.
+
+    ``barred``: a role of the person allows no such keys.
+    """
+    return USE_BARRED_KEY if barred else USE_KEY
+
+
+def standing_of(caller: Caller | None, service: str) -> str | None:
+    """Return the object of the layer ``account`` that lets ``caller`` ask at ``service``; None without one.
+
+    An agent needs the delegation to name the service. A person's API key needs roles that bar none.
+    """
+    if caller is None or caller.key_id is None or caller.kind != "person":
+        return None
+    if caller.agent is not None:
+        return act_for(caller.agent, service)
+    return use_of_key(barred=caller.keys_barred)
 
 
 def codes_asked(caller: Caller | None) -> HeldCodes | None:

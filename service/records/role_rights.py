@@ -19,6 +19,7 @@ from sqlalchemy import (
     bindparam,
     exists,
     func,
+    literal,
     or_,
     select,
 )
@@ -51,11 +52,13 @@ class Rights(Struct, frozen=True):
     """Role codes and permission codes, each sorted; wildcards are not expanded.
 
     They hold until ``changes_at``, when an assignment of the user begins or ends; None for no such instant.
+    ``keys_barred``: one of the roles allows its holders no API keys of their own.
     """
 
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     changes_at: datetime | None = None
+    keys_barred: bool = False
 
 
 def seconds_until(changes_at: datetime | None) -> float:
@@ -113,7 +116,7 @@ async def of(connection: AsyncConnection, user_id: int, at: datetime | None = No
     above it hides a page but removes no right.
     """
     row = (await connection.execute(_RIGHTS, {"user_id": user_id, "at": at})).one()
-    return Rights(tuple(row.roles), tuple(row.permissions), row.changes_at)
+    return Rights(tuple(row.roles), tuple(row.permissions), row.changes_at, row.keys_barred)
 
 
 async def of_enabled_user(
@@ -121,7 +124,9 @@ async def of_enabled_user(
 ) -> Rights | None:
     """Return the same as ``of``; None for a user who is unknown, disabled or banned."""
     row = (await connection.execute(_RIGHTS_OF_ENABLED, {"user_id": user_id, "at": at})).one_or_none()
-    return None if row is None else Rights(tuple(row.roles), tuple(row.permissions), row.changes_at)
+    if row is None:
+        return None
+    return Rights(tuple(row.roles), tuple(row.permissions), row.changes_at, row.keys_barred)
 
 
 def columns_of(
@@ -155,14 +160,38 @@ def columns_of(
     )
 
 
+def keys_barred(user_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Return the SQL that is true if an enabled role of a user bars personal API keys, as of ``at``."""
+    barring = user_role.join(role, role.c.id == user_role.c.role_id)
+    held = select(literal(1)).select_from(barring)
+    return held.where(
+        user_role.c.user_id == user_id, role.c.enabled, ~role.c.personal_keys, assignments.in_force(AT)
+    ).exists()
+
+
 # Built once: SQLAlchemy takes longer to build this statement than PostgreSQL takes to run it.
 _USER: Final = bindparam("user_id", type_=BigInteger())
-_RIGHTS: Final = select(*columns_of(_USER)[:2], assignments.changes_at(_USER, AT))
+_RIGHTS: Final = select(
+    *columns_of(_USER)[:2], assignments.changes_at(_USER, AT), keys_barred(_USER).label("keys_barred")
+)
 _RIGHTS_OF_ENABLED: Final = _RIGHTS.where(
     user.c.id == _USER,
     user.c.status == "enabled",
     ~exists().where(user_ban.c.user_id == _USER, bans.in_force()),
 )
+
+
+async def max_delegation(connection: AsyncConnection, user_id: int) -> int | None:
+    """Return the longest ``max_delegation`` of the roles of a user in seconds; None if no role has one."""
+    longest = (
+        select(func.max(role.c.max_delegation))
+        .join(user_role, user_role.c.role_id == role.c.id)
+        .where(
+            user_role.c.user_id == user_id, role.c.enabled, assignments.in_force(assignments.instant(None))
+        )
+    )
+    seconds: int | None = await connection.scalar(longest)
+    return seconds
 
 
 async def ends_of(

@@ -69,6 +69,20 @@ class RoleValues:
     reason_required: Annotated[
         bool, Field(ITS_TYPE, late=True), Meta(description="Assignments of the role need a reason.")
     ] = False
+    personal_keys: Annotated[
+        bool,
+        Field(ITS_TYPE, late=True),
+        Meta(description="Holders of the role may make and use API keys of their own."),
+    ] = True
+    max_delegation: Annotated[
+        int | None,
+        Field(MAX_DURATION, late=True),
+        Meta(examples=[172_800]),
+        Meta(
+            description="The maximum duration of a holder's delegation to an agent, in seconds, if longer "
+            "than the setting `auth.delegation_max`; null for that of the setting."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

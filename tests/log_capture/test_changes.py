@@ -68,6 +68,7 @@ async def test_the_life_of_a_role_is_told_field_by_field(logged: Logged) -> None
         change(target, "description", None, "Keeps"),
         change(target, "enabled", None, True),
         change(target, "reasonRequired", None, False),
+        change(target, "personalKeys", None, True),
     ]
     assert edited["changes"] == [
         change(target, "roleName", "Keeper", "Warden"),
@@ -78,8 +79,9 @@ async def test_the_life_of_a_role_is_told_field_by_field(logged: Logged) -> None
         change(target, "roleName", "Warden", None),
         change(target, "enabled", False, None),
         change(target, "reasonRequired", False, None),
+        change(target, "personalKeys", True, None),
     ]
-    assert [row["change_count"] for row in (created, edited, deleted)] == [4, 3, 3]
+    assert [row["change_count"] for row in (created, edited, deleted)] == [5, 3, 4]
 
 
 async def test_permissions_of_a_role_are_told_by_the_codes_that_it_loses_and_gains(logged: Logged) -> None:
@@ -163,7 +165,7 @@ async def test_the_log_is_filtered_by_target_and_shows_the_changes_in_lists_file
 
     assert [(entry["kind"], entry["targets"], entry["changeCount"]) for entry in (edit, creation)] == [
         ("UPDATE", [target], 1),
-        ("INSERT", [target], 3),
+        ("INSERT", [target], 4),
     ]
     assert detail["changes"] == json.loads(line)["changes"] == [renamed]
     assert f'"[""{target}""]","1","","false","","[{{' in csv
@@ -290,6 +292,7 @@ async def test_an_import_names_each_record_that_it_touches(logged: Logged) -> No
         change("role:import-new", "roleName", None, "New"),
         change("role:import-new", "enabled", None, True),
         change("role:import-new", "reasonRequired", None, False),
+        change("role:import-new", "personalKeys", None, True),
     ]
     assert codes("user:mallard", "roles", [], ["import-new"]) in users["changes"]
     assert change("user:mallard", "status", None, "disabled") in users["changes"]

@@ -83,7 +83,8 @@ def test_a_record_that_declares_nothing_or_has_no_column_stops_every_start() -> 
     with pytest.raises(TypeError, match="_Shuffled is not declared"):
         RowWriter(_Shuffled, role)
     unknown = (
-        r"RoleValues and sys\.menu do not agree on description, max_duration, reason_required, role_name"
+        r"RoleValues and sys\.menu do not agree on description, max_delegation, max_duration, "
+        r"personal_keys, reason_required, role_name"
     )
     with pytest.raises(TypeError, match=unknown):
         RowWriter(RoleValues, menu)

@@ -28,7 +28,15 @@ def test_the_administrator_logs_in_and_reads_a_page_of_roles(client: httpx.Clien
     assert {name: page[name] for name in ("page", "size", "total")} == {"page": 1, "size": 20, "total": 4}
     assert [role["roleCode"] for role in page["items"]] == ["super", "admin", "auditor", "user"]
     fields = {"id", "roleName", "roleCode", "description", "enabled", "version"}
-    fields |= {"maxDuration", "reasonRequired", "createTime", "updateTime", "updatedBy"}
+    fields |= {
+        "maxDuration",
+        "reasonRequired",
+        "personalKeys",
+        "maxDelegation",
+        "createTime",
+        "updateTime",
+        "updatedBy",
+    }
     fields |= {"userCount", "permissionCount"}
     assert all(role.keys() == fields for role in page["items"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", page["items"][0]["createTime"])

@@ -50,6 +50,20 @@ const fields = {
     example: "28800",
   },
   reasonRequired: { label: T.reasonRequired, type: "check", initial: false, example: "true" },
+  personalKeys: {
+    label: T.personalKeys,
+    type: "check",
+    help: T.personalKeysHelp,
+    initial: true,
+    example: "true",
+  },
+  maxDelegation: {
+    label: T.maxDelegation,
+    type: "custom",
+    help: T.maxDelegationHelp,
+    make: (seconds) => ({ control: lasting("maxDelegation", seconds) }),
+    example: "172800",
+  },
   permissions: { label: T.gives, example: "system:role:list system:role:export" },
 };
 
@@ -60,7 +74,16 @@ export const ROLE = {
   name: "roleName",
   texts: T,
   fields,
-  form: ["roleName", "roleCode", "description", "maxDuration", "reasonRequired", "enabled"],
+  form: [
+    "roleName",
+    "roleCode",
+    "description",
+    "maxDuration",
+    "reasonRequired",
+    "personalKeys",
+    "maxDelegation",
+    "enabled",
+  ],
   columns: [
     "roleName",
     "roleCode",

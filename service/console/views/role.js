@@ -50,6 +50,8 @@ export async function show(page) {
         [T.description, roleDescription(role)],
         [T.maxDuration, role.maxDuration && duration(role.maxDuration)],
         [T.reason, role.reasonRequired && T.reasonNeeded],
+        [T.keys, !role.personalKeys && T.noKeys],
+        [T.maxDelegation, role.maxDelegation && duration(role.maxDelegation)],
         [T.created, time(role.createTime)],
         [T.updated, edited(role)],
       ]),

@@ -84,9 +84,9 @@ class OwnDelegationList(DelegationList):
 class DelegationOrder(Schema):
     """A new delegation of the caller.
 
-    `expiresIn` is at most the setting `auth.delegation_max`. A code of `codes` is one that the caller holds,
-    or a pattern of such codes; those of `askMe` are among them. `services` are names; `portcullis` is this
-    service.
+    `expiresIn` is at most the setting `auth.delegation_max`, or a longer `maxDelegation` of a role of the
+    caller. A code of `codes` is one that the caller holds, or a pattern of such codes; those of `askMe` are
+    among them. `services` are names; `portcullis` is this service.
     """
 
     agent_id: Id
@@ -204,10 +204,8 @@ class OwnDelegations(Endpoint[Delegations], at="/api/user/profile/delegations"):
     @login(name="listOwnDelegations")
     async def on_get(self, context: RequestContext) -> OwnDelegationList:
         """List the delegations of the caller in force."""
-        own = await self.part.own(context.user)
-        return OwnDelegationList(
-            items=[DelegationToAgent.of(each) for each in own], max_expires_in=self.part.longest
-        )
+        own, longest = await self.part.own(context.user)
+        return OwnDelegationList(items=[DelegationToAgent.of(each) for each in own], max_expires_in=longest)
 
     @login(name="createOwnDelegation", refuses=[Conflict])
     @by_session("delegate")

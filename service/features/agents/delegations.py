@@ -33,7 +33,7 @@ MOST: Final = 100
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Delegations:
-    """The delegations of people. ``longest`` is in seconds.
+    """The delegations of people. ``longest`` is in seconds; a role of the person may allow longer ones.
 
     A delegation gives no right by itself: the policy decides each question about the codes of the person, of
     the agent, and of the delegation.
@@ -76,7 +76,10 @@ class Delegations:
             if await factors.has_any(connection, caller.user_id):
                 await check.require_act(connection, target, "delegate-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
-            faults = self._faults(check, codes, ask_me, services, expires_in)
+            longest = max(self.longest, await role_rights.max_delegation(connection, caller.user_id) or 0)
+            faults = self._faults(check, codes, ask_me, services)
+            if expires_in > longest:
+                faults.append(("expiresIn", sentence("delegation_lasts_too_long", most=longest)))
             if agent_id not in {agent.id for agent in await store.usable(connection)}:
                 faults.append(("agentId", sentence("agent_not_usable")))
             if faults:
@@ -97,10 +100,11 @@ class Delegations:
         change_log.saved(changes)
         return made
 
-    async def own(self, caller: Caller) -> Sequence[StoredDelegation]:
-        """Return the delegations of the caller in force, the newest first."""
+    async def own(self, caller: Caller) -> tuple[Sequence[StoredDelegation], int]:
+        """Return the delegations of the caller in force, newest first, and the longest life of a new one."""
         async with self.database.snapshot() as connection:
-            return await store_delegations.of_person(connection, caller.user_id)
+            longest = max(self.longest, await role_rights.max_delegation(connection, caller.user_id) or 0)
+            return await store_delegations.of_person(connection, caller.user_id), longest
 
     async def listed(self, user_id: int | None, agent_id: int | None) -> Sequence[StoredDelegation]:
         """Return the delegations in force of a person, of an agent, or all, the newest first."""
@@ -143,7 +147,6 @@ class Delegations:
         codes: Collection[str],
         ask_me: Collection[str],
         services: Collection[str],
-        expires_in: int,
     ) -> list[tuple[str, Sentence]]:
         held = check.stored.codes
         faults = [
@@ -161,8 +164,6 @@ class Delegations:
             for place, service in enumerate(services)
             if service != PORTCULLIS and service not in check.policy.other_services
         ]
-        if expires_in > self.longest:
-            faults.append(("expiresIn", sentence("delegation_lasts_too_long", most=self.longest)))
         return faults
 
 

@@ -6,19 +6,21 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ANYONE, ENDPOINT, GRANT, PERMISSION, RESOURCE
+from service.authz.engine.rules import ACCOUNT, ANYONE, ENDPOINT, GRANT, PERMISSION, RESOURCE
 from service.features.decision_log.decision_event import Event
 from service.features.explain import refusals
 from service.features.explain.openings import Origins, WouldOpen, origins_of, would_open
 from service.features.explain.policy_layers import Code, FiredCode, RegisteredBy, Rows
 from service.features.explain.refusals import PolicyAt
-from service.kernel.codes import account_codes
+from service.kernel.codes import BoundedCodes, account_codes
+from service.kernel.identity import use_of_key
 from service.laboratory.analysis.explain import (
     Explanation,
     LayerExplained,
     ObjectExplanation,
     PartExplained,
     Reason,
+    explain_object,
     registered_by,
 )
 from service.laboratory.analysis.request_paths import shape_of
@@ -136,7 +138,8 @@ class Explained(Schema):
     for public routes only. `resource` and `endpoint` are the layers of a request; `endpoint` is null if no
     route serves it (404 or 405), and `registeredBy` names the other services that have registered it.
     `assurance` compares the caller's authentication with the demands. `grant` and `permission` are the layers
-    of questions about a code, `asked` is the layer of a question about an object. Unused layers are null.
+    of questions about a code, `asked` is the layer of a question about an object. `key` is the layer
+    that lets a user or a role with `scopes` use an API key: a role can bar it. Unused layers are null.
     `decisionMatches` is true if a layer has the sent `decisionId`, and null without one. `refusal` is the
     refusal found by a `decisionId` alone.
     """
@@ -155,13 +158,14 @@ class Explained(Schema):
     grant: Layer | None
     permission: Layer | None
     asked: Layer | None
+    key: Layer | None
     decision_matches: bool | None
     refusal: FoundRefusal | None
 
 
 def layers_of(answer: Explained) -> Iterator[Layer]:
     """Yield the layers that decided, in order."""
-    layers = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked)
+    layers = (answer.resource, answer.endpoint, answer.grant, answer.permission, answer.asked, answer.key)
     yield from filter(None, layers)
 
 
@@ -206,10 +210,12 @@ async def explained_answer(
     only = next(iter(layers.values())) if place is None else None
     if only is not None:
         layers = {}
+    use = _use_of_key(policy, asking)
     return Explained(
         revision=policy.revision,
         path=shape_of(place[2]) if isinstance(place, tuple) else None,
-        allowed=explanation.allowed and (explanation.public or not asking.kept_out),
+        allowed=explanation.allowed
+        and (explanation.public or (not asking.kept_out and (use is None or use.allowed))),
         public=explanation.public,
         kept_out=asking.kept_out,
         user_status=asking.status,
@@ -221,9 +227,19 @@ async def explained_answer(
         grant=layers.get(GRANT),
         permission=layers.get(PERMISSION),
         asked=only,
-        decision_matches=None if decision_id is None else explanation.has(decision_id),
+        key=None if use is None else _layer(use, {}, None),
+        decision_matches=None
+        if decision_id is None
+        else explanation.has(decision_id) or (use is not None and use.decision_id == decision_id),
         refusal=None,
     )
+
+
+def _use_of_key(policy: Policy, asking: Subject) -> LayerExplained | None:
+    """Return the answer whether the subject may use the API key of the question; None without a key."""
+    if asking.keys_barred is None or not isinstance(asking.held, BoundedCodes):
+        return None
+    return explain_object(policy, ACCOUNT, use_of_key(barred=asking.keys_barred), asking.held).layer
 
 
 def _registered_by(

@@ -37,6 +37,9 @@ class OwnKeysOfUser(KeysOfUser):
     max_expires_in: Annotated[
         int, Meta(description="The longest lifetime of a new key in seconds.", examples=[7_776_000])
     ]
+    allowed: Annotated[
+        bool, Meta(description="False if a role of the caller allows no keys: none is made or accepted.")
+    ]
 
 
 class LeakedKey(Schema):
@@ -49,10 +52,11 @@ class OwnKeys(Endpoint[PersonalKeys], at="/api/user/profile/keys"):
     @login(name="listOwnKeys")
     async def on_get(self, context: RequestContext) -> OwnKeysOfUser:
         """List the caller's own API keys."""
-        keys = await self.part.own(context.user)
+        keys, allowed = await self.part.own(context.user)
         return OwnKeysOfUser(
             items=[KeyOfUser.of(key, prefix=prefix_of(key)) for key in keys],
             max_expires_in=self.part.longest,
+            allowed=allowed,
         )
 
     @login(name="createOwnKey", refuses=[Conflict])

@@ -12,6 +12,7 @@ from service.administration.older_nodes import require_known
 from service.authn.revocations import Revocations
 from service.authn.sessions import live_session
 from service.authn.throttle import Throttle
+from service.authz.engine.rules import ACCOUNT
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.features.personal_keys import store
 from service.features.personal_keys.sentences import sentence
@@ -21,8 +22,9 @@ from service.features.service_accounts.form import HINT, ApiKey, new_secret, par
 from service.features.service_accounts.keys import MOST, MadeKey, fields_of_key, key_target
 from service.features.service_accounts.sentences import sentence as key_sentence
 from service.features.service_accounts.store import StoredKey
+from service.kernel.account_acts import refusal_of
 from service.kernel.coded_sentences import Sentence
-from service.kernel.identity import Caller, oneself
+from service.kernel.identity import Caller, oneself, use_of_key
 from service.kernel.notify import Notices
 from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
@@ -58,9 +60,9 @@ class PersonalKeys:
 
         Raises ``ValidationFailed`` for a name, a scope or an expiry. Raises ``Conflict`` for a service
         account, for an account with ``MOST`` keys, and beside a node of an older version. Raises
-        ``PermissionDenied`` for a caller with an API key, and ``InsufficientAuthentication`` without two
-        factors of the last minutes, if the caller has them. Raises ``RefreshRequired`` if the caller's
-        session has ended meanwhile, and ``Unavailable``.
+        ``PermissionDenied`` for a caller with an API key or with a role that allows none, and
+        ``InsufficientAuthentication`` without two factors of the last minutes, if the caller has them.
+        Raises ``RefreshRequired`` if the caller's session has ended meanwhile, and ``Unavailable``.
         """
         self._check(name, scopes, expires_in)
         secret = new_secret()
@@ -70,6 +72,9 @@ class PersonalKeys:
                 raise Conflict(sentence("services_make_no_keys"), rule="kind_of_account")
             target = oneself(caller)
             await check.require_act(connection, target, ACT)
+            rights = await role_rights.of(connection, caller.user_id)
+            use = use_of_key(barred=rights.keys_barred)
+            check.require_object(check.policy, ACCOUNT, use, refusal_of(use))
             await require_known(connection, PERSONAL_KEYS)
             await factors.lock(connection, caller.user_id)
             await live_session(self.sessions, caller)
@@ -96,10 +101,11 @@ class PersonalKeys:
         change_log.saved(changes)
         return MadeKey(stored, str(ApiKey(stored.id, secret)))
 
-    async def own(self, caller: Caller) -> Sequence[StoredKey]:
-        """Return the keys of the caller, the oldest first, including expired ones."""
+    async def own(self, caller: Caller) -> tuple[Sequence[StoredKey], bool]:
+        """Return the keys of the caller, the oldest first, expired ones too; and True if roles allow keys."""
         async with self.database.snapshot() as connection:
-            return await stored_keys.of_user(connection, caller.user_id)
+            rights = await role_rights.of(connection, caller.user_id)
+            return await stored_keys.of_user(connection, caller.user_id), not rights.keys_barred
 
     async def delete(self, caller: Caller, key_id: int) -> None:
         """Delete a key of the caller; the next request with it is refused. Raises ``NotFound``."""

@@ -377,6 +377,7 @@ def _caller(holder: KeyHolder, rights: Rights) -> Caller:
             issued_at=0.0,
             key_id=holder.key_id,
             authentication=OF_PERSONAL_KEY,
+            keys_barred=rights.keys_barred,
         )
     held = rights.permissions if holder.scopes is None else intersection(rights.permissions, holder.scopes)
     return Caller(

@@ -56,10 +56,16 @@ _OWNER: Final = select(api_key.c.user_id).where(api_key.c.id == _KEY_ID)
 _OWNER_BY_ID: Final = PreparedSelect(_OWNER, itemgetter(0))
 _ROLES, _PERMISSIONS, _BITS = role_rights.columns_of(_OWNER.scalar_subquery())
 _HOLDER_BY_ID: Final = PreparedSelect(
-    select(_ROLES, _PERMISSIONS, assignments.changes_at(user.c.id, AT), *_HOLDER.columns)
+    select(
+        _ROLES,
+        _PERMISSIONS,
+        assignments.changes_at(user.c.id, AT),
+        role_rights.keys_barred(user.c.id),
+        *_HOLDER.columns,
+    )
     .select_from(bans.with_bans().join(api_key, api_key.c.user_id == user.c.id))
     .where(api_key.c.id == _KEY_ID),
-    lambda row: (_HOLDER.of_values(row[3:]), Rights(tuple(row[0]), tuple(row[1]), row[2])),
+    lambda row: (_HOLDER.of_values(row[4:]), Rights(tuple(row[0]), tuple(row[1]), row[2], row[3])),
 )
 
 

@@ -142,9 +142,9 @@ class Introspect(Endpoint[Introspection], at="/oauth/introspect"):
         access token or an API key after `Bearer`, or an API key by HTTP Basic.
         """
         assert context.policy is not None  # noqa: S101 - the guard has decided by it
-        known = context.policy.permission_map
+        policy = context.policy
         only_of = _introspectable_service(context)
-        answer = await self.part.answer(*await _form(context), known, only_of=only_of)
+        answer = await self.part.answer(*await _form(context), policy, only_of=only_of)
         return _document(context, answer)
 
 

@@ -30,11 +30,13 @@ from service.authn.token_exchange import EXCHANGE, TokenExchange
 from service.authn.token_lifetime import LEAST, life_left
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ACCOUNT
 from service.errors import AccountBanned, Conflict, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.features.services.sentences import sentence
 from service.kernel.codes import intersection, is_code
-from service.kernel.identity import Caller
-from service.kernel.permission_map import PermissionMap
+from service.kernel.identity import Caller, standing_of
+from service.kernel.services import PORTCULLIS
 from service.settings import Auth
 
 # Authlib logs new tokens at this level.
@@ -282,7 +284,7 @@ class Introspection:
         self,
         content_type: str | None,
         body: bytes,
-        permission_map: PermissionMap,
+        policy: Policy,
         *,
         only_of: str | None = None,
     ) -> OAuthAnswer:
@@ -300,9 +302,11 @@ class Introspection:
         authenticated = None
         if "token" in form:
             try:
-                authenticated = await self.authenticator.checked(form["token"], permission_map)
+                authenticated = await self.authenticator.checked(form["token"], policy.permission_map)
             except (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned):
                 authenticated = None
+        if authenticated is not None and not _may_use_key(policy, authenticated.caller):
+            authenticated = None
         token = None if authenticated is None else _Token(authenticated, self.settings, only_of)
         server = _Introspecting()
         server.register_endpoint(_Endpoint(token))
@@ -310,6 +314,12 @@ class Introspection:
         form.pop("token_type_hint", None)
         given: OAuthAnswer = server.create_endpoint_response(_Endpoint.ENDPOINT_NAME, FormRequest(form))
         return given
+
+
+def _may_use_key(policy: Policy, caller: Caller) -> bool:
+    """Return False for an API key of a person whose roles allow none; True for every other token."""
+    name = None if caller.agent is not None else standing_of(caller, PORTCULLIS)
+    return name is None or policy.decide(ACCOUNT, name, caller).allowed
 
 
 class _Token:

@@ -15,7 +15,7 @@ from service.authz.engine.request_classes import registered
 from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, comparable
 from service.kernel.assurance import Satisfied, step_up
 from service.kernel.codes import HeldCodes
-from service.kernel.identity import Caller, act_for, codes_asked, words_asked
+from service.kernel.identity import Caller, codes_asked, standing_of, words_asked
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.tracing import current_span, traced
 from service.laboratory.analysis.explain import Reason, reason_of
@@ -237,12 +237,12 @@ class Answers:
 
     def about(self, policy: Policy, question: Question, caller: Caller | None) -> Answer:
         """Return the answer about ``caller``, with ``used``; None is an anonymous caller."""
-        if caller is not None and caller.agent is not None:
-            at_service = policy.decide(
-                rules.ACCOUNT, act_for(caller.agent, _service_of(policy, question)), caller
-            )
-            if not at_service.allowed:
-                return Answer(False, "other_service", at_service)
+        if caller is not None and (name := standing_of(caller, _service_of(policy, question))) is not None:
+            standing = policy.decide(rules.ACCOUNT, name, caller)
+            if not standing.allowed:
+                if caller.agent is None:
+                    return as_answer(policy, standing, codes_asked(caller))
+                return Answer(False, "other_service", standing)
         held, satisfied = codes_asked(caller), words_asked(caller, self.now())
         if policy is not self._policy or len(self._remembered) >= MOST_REMEMBERED:
             self._policy, self._remembered = policy, {}

@@ -46,7 +46,7 @@ from service.kernel.request_objects import code_of_review
 from service.kernel.services import PORTCULLIS
 from service.laboratory.analysis.explain import BY_NAME
 from service.laboratory.analysis.impact import Standing
-from service.records import accounts, role_holdings, role_lives, role_rights
+from service.records import accounts, role_holdings, role_lives, role_rights, roles
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history, policy_revisions
 from service.records.published.policy_history import Place
@@ -86,7 +86,8 @@ class Subject:
     """The held codes, None for a caller without a session; the rest is about a stored user or role.
 
     ``kept_out``: the user is disabled or banned, and the service serves none of their requests. ``satisfied``
-    are the assumed words of a logged-in subject.
+    are the assumed words of a logged-in subject. ``keys_barred``: a role allows no API keys of people; None
+    without a role, and for a past instant, since the past of that setting is not kept.
     """
 
     held: HeldCodes | None
@@ -95,6 +96,7 @@ class Subject:
     role_code: str | None = None
     kept_out: bool = False
     satisfied: Satisfied = BY_NAME
+    keys_barred: bool | None = None
 
 
 async def subject_of(
@@ -140,8 +142,10 @@ async def subject_with(
     connection: Connection, standing: accounts.Standing, instant: Instant = NOW
 ) -> Subject:
     """Return a stored user, with what they hold at ``instant``."""
+    barred = None
     if instant.then is None:
-        held = (await role_rights.of(connection, standing.user_id, instant.at)).permissions
+        rights = await role_rights.of(connection, standing.user_id, instant.at)
+        held, barred = rights.permissions, rights.keys_barred
     else:
         held = await role_lives.held_by(connection, standing.user_id, instant.then)
     kept_out = standing.banned or standing.status != "enabled"
@@ -151,6 +155,7 @@ async def subject_with(
         standing.user_id,
         kept_out=kept_out,
         satisfied=BY_STRONGEST[SERVICE] if standing.kind == "service" else BY_NAME,
+        keys_barred=barred,
     )
 
 
@@ -158,7 +163,9 @@ async def _role(connection: Connection, role_code: str, instant: Instant) -> Sub
     given = (await role_holdings.read_codes(connection, instant.then)).get(role_code)
     if given is None:
         raise ValidationFailed(("roleCode", sentence("no_such_role")))
-    return Subject(HeldCodes(given), role_code=role_code)
+    stored = await roles.by_code(connection, [role_code]) if instant.then is None else {}
+    barred = not stored[role_code].personal_keys if role_code in stored else None
+    return Subject(HeldCodes(given), role_code=role_code, keys_barred=barred)
 
 
 class PastPolicies:

@@ -126,6 +126,10 @@ role = sa.Table(
     # Conditions of an assignment: its maximum duration in seconds, and a reason.
     sa.Column("max_duration", sa.Integer, sa.CheckConstraint("max_duration > 0", name="max_duration")),
     sa.Column("reason_required", sa.Boolean, nullable=False, server_default=sa.false()),
+    # False: its holders may not use API keys of their own.
+    sa.Column("personal_keys", sa.Boolean, nullable=False, server_default=sa.true()),
+    # The maximum duration in seconds of its holders' delegations to agents; null for that of the setting.
+    sa.Column("max_delegation", sa.Integer, sa.CheckConstraint("max_delegation > 0", name="max_delegation")),
 )
 
 # The assignments that have not ended, but for those that the job has not set aside yet.

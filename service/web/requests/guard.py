@@ -19,7 +19,7 @@ from service.kernel.about import NAME
 from service.kernel.account_acts import refusal_of
 from service.kernel.assurance import words_at
 from service.kernel.core_sentences import sentence
-from service.kernel.identity import Caller, act_for, codes_asked, needs_approval, with_approval
+from service.kernel.identity import Caller, codes_asked, needs_approval, standing_of, with_approval
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
@@ -146,6 +146,7 @@ class AuthorizationGuard:
             decision = policy.judge(layer, name, codes_asked(caller))
             if not decision.allowed:
                 raise errors.PermissionDenied(_REASON[layer], decision)
+        _require_account(context, caller, policy, standing_of(caller, PORTCULLIS))
 
     async def identify(
         self, context: RequestContext, policy: Policy, original: Original
@@ -198,9 +199,10 @@ class AuthorizationGuard:
         context.satisfied = satisfied
         if not demanded.allowed:
             raise errors.too_weak(demanded)
-        if caller is not None and caller.agent is not None:
-            _require_account(context, caller, policy, act_for(caller.agent, PORTCULLIS))
-        if operation.metadata.session_act and caller is not None and caller.proof == "by-personal-key":
+        if caller is None or caller.key_id is None or caller.kind != "person":
+            return
+        _require_account(context, caller, policy, standing_of(caller, PORTCULLIS))
+        if operation.metadata.session_act:
             _require_account(context, caller, policy, f"{operation.metadata.session_act} {caller.proof}")
 
     async def _identified(
@@ -243,8 +245,10 @@ def _least_revision(context: RequestContext, operation: Operation) -> int:
     return revision
 
 
-def _require_account(context: RequestContext, caller: Caller, policy: Policy, name: str) -> None:
-    """Check that the layer ``account`` allows ``name`` to the caller; PermissionDenied else."""
+def _require_account(context: RequestContext, caller: Caller, policy: Policy, name: str | None) -> None:
+    """Check that the layer ``account`` allows ``name``, None for nothing; PermissionDenied else."""
+    if name is None:
+        return
     decision = policy.decide(ACCOUNT, name, caller)
     if not decision.allowed:
         context.decision = decision

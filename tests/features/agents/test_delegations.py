@@ -16,6 +16,7 @@ from tests.support.cases import with_each
 from tests.support.members import member, query
 
 BEARER: Final = (AccessClaims, ClientClaims, DelegatedClaims)
+ANY = ("If-Match", "*")
 FORM = ("Content-Type", "application/x-www-form-urlencoded")
 
 
@@ -211,3 +212,18 @@ async def test_an_older_version_and_a_follower_take_a_token_of_an_agent_for_none
         with pytest.raises(ValidationError):
             msgspec.convert(claims_of(token), Union[known])  # noqa: UP007 - of a tuple
     assert isinstance(msgspec.convert(claims_of(token), Union[BEARER]), DelegatedClaims)  # noqa: UP007 - as above
+
+
+async def test_a_role_lengthens_the_delegations_of_its_holders_and_shortens_none(workers: Workers) -> None:
+    agent = await agent_of(workers, LIST)
+    person = await member(workers.first, "ike", LIST)
+    day = 86_400
+    order = {"agentId": agent.id, "codes": [LIST], "services": ["portcullis"]}
+    for most, shown in ((3600, day), (2 * day, 2 * day), (None, day)):
+        role = await workers.first.data("PATCH", f"/api/role/{person.role_id}", {"maxDelegation": most}, ANY)
+        assert role["maxDelegation"] == most
+        await person.log_in()
+        assert (await person.ask("GET", DELEGATIONS)).json["data"]["maxExpiresIn"] == shown
+        refused = await person.ask("POST", DELEGATIONS, order | {"expiresIn": shown + 1})
+        assert (refused.status, refused.fields) == (422, ["expiresIn"])
+        assert (await person.ask("POST", DELEGATIONS, order | {"expiresIn": shown})).status == 201

@@ -79,7 +79,7 @@ async def test_an_export_is_a_file_that_a_spreadsheet_shows_and_does_not_compute
     assert disposition.startswith('attachment; filename="roles-')
     assert disposition.endswith('.csv"')
     *_, evil = csv.reader(io.StringIO(answer.body.decode(), newline=""))
-    assert evil == ["evil", "'=1+1", "'+x", "true", "", "false", ""]
+    assert evil == ["evil", "'=1+1", "'+x", "true", "", "false", "true", "", ""]
     as_json = json.loads(await exported(house, "json"))
     assert as_json["roles"][-1] == {
         "roleCode": "evil",
@@ -88,6 +88,8 @@ async def test_an_export_is_a_file_that_a_spreadsheet_shows_and_does_not_compute
         "enabled": True,
         "maxDuration": None,
         "reasonRequired": False,
+        "personalKeys": True,
+        "maxDelegation": None,
         "permissions": [],
     }
 
@@ -126,6 +128,8 @@ async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> No
         "enabled": False,
         "maxDuration": None,
         "reasonRequired": False,
+        "personalKeys": True,
+        "maxDelegation": None,
         "permissions": ["system:user:list"],
     }
 

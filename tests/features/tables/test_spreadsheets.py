@@ -5,7 +5,10 @@ from tests.support.cases import with_each
 from tests.support.inside import Inside
 
 IMPORT = "/api/role/import?dryRun=true"
-COLUMNS = "roleCode, roleName, description, enabled, maxDuration, reasonRequired, permissions"
+COLUMNS = (
+    "roleCode, roleName, description, enabled, maxDuration, reasonRequired, personalKeys, maxDelegation,"
+    " permissions"
+)
 READ = ": separate the columns by `,`, `;` or a tab"
 PLAIN = "roleCode,roleName,permissions\r\nclerk,Clerk,system:role:list\r\nguard,Guard,\r\n"
 

@@ -13,9 +13,10 @@ const USUAL = 7_776_000;
 export async function show(page) {
   page.title(T.title);
   const read = () => page.call("GET", KEYS);
+  const first = (await read()).data;
   await issuing(page, {
-    texts: T,
-    first: (await read()).data,
+    texts: first.allowed ? T : { ...T, about: T.barred },
+    first,
     read,
     columns: COLUMNS,
     nameOf: ({ name }) => name,

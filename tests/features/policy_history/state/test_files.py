@@ -201,7 +201,16 @@ def test_a_file_says_what_it_is_and_leaves_out_what_goes_without_saying() -> Non
         "resources": {
             "GET /a": {"code": "a", "name": "A", "assurance": None, "services": False, "buttons": []}
         },
-        "roles": {"r": {"name": "R", "maxDuration": None, "reasonRequired": False, "requestRule": None}},
+        "roles": {
+            "r": {
+                "name": "R",
+                "maxDuration": None,
+                "reasonRequired": False,
+                "personalKeys": True,
+                "maxDelegation": None,
+                "requestRule": None,
+            }
+        },
     }
 
 

@@ -114,6 +114,7 @@ async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
         ("roleName", None, "Reporter"),
         ("enabled", None, True),
         ("reasonRequired", None, False),
+        ("personalKeys", None, True),
     ]
 
 
