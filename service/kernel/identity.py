@@ -53,8 +53,8 @@ class Caller:
     no device. ``limited_to_nothing`` is true for a key whose list of scopes is empty. ``authentication`` is
     that of a person; None for a service account. The scopes of a person's key are a ceiling of ``held``.
     ``agent`` acts for the person, with the API key ``key_id`` of the agent; the agent and the delegation are
-    ceilings of ``held``. ``device`` is then that of ``device_of_agent``. ``keys_barred``: the request has an
-    API key of the person, and a role of the person allows none.
+    ceilings of ``held``. ``device`` is then that of ``device_of_agent``. ``key_use`` is the object of the
+    layer ``account`` for the use of a person's API key, and None for other requests.
     """
 
     user_id: int
@@ -71,7 +71,7 @@ class Caller:
     limited_to_nothing: bool = False
     authentication: Authentication | None = None
     agent: ActingAgent | None = None
-    keys_barred: bool = False
+    key_use: str | None = None
 
     @property
     def proof(self) -> Proof:
@@ -138,7 +138,7 @@ def standing_of(caller: Caller | None, service: str) -> str | None:
         return None
     if caller.agent is not None:
         return act_for(caller.agent, service)
-    return use_of_key(barred=caller.keys_barred)
+    return caller.key_use
 
 
 def codes_asked(caller: Caller | None) -> HeldCodes | None:

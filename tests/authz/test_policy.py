@@ -200,7 +200,10 @@ def test_a_remembered_admission_is_what_the_three_questions_give(monkeypatch: py
     }
     policy = Policy(TEXT, rules)
     asked = [
-        (chance.choice(objects), chance.choice(objects), chance.choice(held), chance.choice(satisfied))
+        (
+            (chance.choice(objects), chance.choice(objects), chance.choice(held), chance.choice(satisfied)),
+            chance.choice([None, "edit self", "edit others"]),
+        )
         for held in [(None, HeldCodes(), HeldCodes(["a"]), HeldCodes(["*"]))]
         for satisfied in [(None, *EVERY_CALLER)]
         for _ in range(2_000)
@@ -210,16 +213,20 @@ def test_a_remembered_admission_is_what_the_three_questions_give(monkeypatch: py
         return None if decision is None else (decision.layer, decision.object, decision.line, decision.id)
 
     seen = set()
-    for resource, endpoint, codes, met in asked:
-        admission = policy.judge_admission(resource, endpoint, codes, met)
+    for (resource, endpoint, codes, met), use in asked:
+        admission = policy.judge_admission(resource, endpoint, codes, met, key_use=use)
         opened = policy.judge("resource", resource, codes)
         decision = policy.judge("endpoint", endpoint, codes) if opened.allowed else None
         demand = None
         if decision is not None and decision.allowed:
             demand = policy.judge_assurance(resource, endpoint, met)
-        assert [facts(each) for each in admission] == [facts(each) for each in (opened, decision, demand)]
+        used = policy.judge("account", use, codes) if use and demand is not None and demand.allowed else None
+        asked_alone = (opened, decision, demand, used)
+        assert [facts(each) for each in admission] == [facts(each) for each in asked_alone]
         seen.add((opened.allowed, decision and decision.allowed, demand and demand.allowed))
     assert len(seen) == 4  # a denial by each of the three, and an admission
     monkeypatch.setattr(IndexedEnforcer, "enforce_ex", None)  # nobody is asked again
     if policy_module.MAX_REMEMBERED >= 10_000:
-        assert policy.judge_admission(*asked[0]) is policy.judge_admission(*asked[0])
+        question, use = asked[0]
+        admissions = [policy.judge_admission(*question, key_use=use) for _ in range(2)]
+        assert admissions[0] is admissions[1]

@@ -18,6 +18,7 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.predicates import ANONYMOUS
 from service.authz.engine.resource_index import ResourceIndex, RouteIndex
 from service.authz.engine.rules import (
+    ACCOUNT,
     ANYONE,
     ASSURANCE,
     ENDPOINT,
@@ -96,7 +97,7 @@ class Decision:
 
 
 class Admission(NamedTuple):
-    """The decisions about one request: on the resource, the endpoint, and the demands on the caller.
+    """The decisions about one request: on the resource, the endpoint, the demands on the caller, and the key.
 
     None for a layer that was not asked, because an earlier one denies.
     """
@@ -104,6 +105,7 @@ class Admission(NamedTuple):
     resource: Decision
     endpoint: Decision | None = None
     demand: Decision | None = None
+    key: Decision | None = None
 
 
 def decided_by(decision_id: str) -> tuple[int, int]:
@@ -181,7 +183,7 @@ class Policy:
         self._external: ExternalRoutes = ExternalRoutes(self.rules, like._external if like else None)  # noqa: SLF001
         self._remembered: dict[tuple[str, str, Hashable], Decision] = {}
         self._assured: dict[tuple[str, str | None, Satisfied | None], Decision] = {}
-        self._admissions: dict[tuple[str, str, Hashable, Satisfied | None], Admission] = {}
+        self._admissions: dict[tuple[str, str, Hashable, Satisfied | None, str | None], Admission] = {}
 
     def at(self, instant: float) -> Policy:
         """Return this policy as it decides at ``instant``, in seconds since the epoch.
@@ -344,12 +346,15 @@ class Policy:
         satisfied: Satisfied | None,
         span: Span | None = None,
         /,
+        *,
+        key_use: str | None = None,
     ) -> Admission:
         """Decide on a request to this service: both layers, and then the demands on its caller.
 
+        ``key_use`` is the object of the layer ``account`` for the use of a person's API key, decided last.
         A traced request has a ``span``; the decision of each layer then gets a span of its own below it.
         """
-        key = (resource, endpoint, None if held is None else held.asked_as, satisfied)
+        key = (resource, endpoint, None if held is None else held.asked_as, satisfied, key_use)
         admission = self._admissions.get(key) if span is None else None
         if admission is None:
             judge = self.judge if span is None else partial(_traced, span, self)
@@ -358,7 +363,10 @@ class Policy:
             demanded = None
             if decision is not None and decision.allowed:
                 demanded = self.judge_assurance(resource, endpoint, satisfied)
-            admission = Admission(opened, decision, demanded)
+            used = None
+            if key_use is not None and demanded is not None and demanded.allowed:
+                used = judge(ACCOUNT, key_use, held)
+            admission = Admission(opened, decision, demanded, used)
             if len(self._admissions) >= MAX_REMEMBERED:
                 self._admissions.clear()
             if MAX_REMEMBERED:

@@ -35,7 +35,7 @@ from service.features.service_accounts.store_holders import USE_EVERY, KeyHolder
 from service.kernel.assurance import OF_PERSONAL_KEY
 from service.kernel.clock import from_seconds
 from service.kernel.codes import BY_KEY, BoundedCodes, Ceiling, HeldCodes, intersection
-from service.kernel.identity import Caller
+from service.kernel.identity import Caller, use_of_key
 from service.kernel.origin import ORIGIN
 from service.kernel.tracing import current_span
 from service.keyspace import BANNED, Answer, KeyPair, SessionStore
@@ -377,7 +377,7 @@ def _caller(holder: KeyHolder, rights: Rights) -> Caller:
             issued_at=0.0,
             key_id=holder.key_id,
             authentication=OF_PERSONAL_KEY,
-            keys_barred=rights.keys_barred,
+            key_use=use_of_key(barred=rights.keys_barred),
         )
     held = rights.permissions if holder.scopes is None else intersection(rights.permissions, holder.scopes)
     return Caller(

@@ -180,15 +180,16 @@ class AuthorizationGuard:
     def _decide(self, context: RequestContext, operation: Operation, policy: Policy, now: float) -> None:
         """Ask the three questions about the request; raise the refusal of the first denial."""
         caller = context.caller
-        held = satisfied = None
+        held = satisfied = key_use = None
         if caller is not None:
             held = None if caller.limited_to_nothing else caller.held
             satisfied = words_at(caller.authentication, now, by_key=caller.kind == "service")
+            key_use = caller.key_use
         resource = NO_SESSION
         if held is not None:
             resource = policy.resource_at(operation.method, context.request.path) or UNREGISTERED
-        opened, decision, demanded = policy.judge_admission(
-            resource, operation.object, held, satisfied, context.span
+        opened, decision, demanded, used = policy.judge_admission(
+            resource, operation.object, held, satisfied, context.span, key_use=key_use
         )
         context.opened = context.decision = opened
         if decision is None:
@@ -199,10 +200,12 @@ class AuthorizationGuard:
         context.satisfied = satisfied
         if not demanded.allowed:
             raise errors.too_weak(demanded)
-        if caller is None or caller.key_id is None or caller.kind != "person":
-            return
-        _require_account(context, caller, policy, standing_of(caller, PORTCULLIS))
-        if operation.metadata.session_act:
+        if used is not None and not used.allowed:
+            context.decision = used
+            raise errors.PermissionDenied(refusal_of(used.object), used)
+        if caller is not None and caller.agent is not None:
+            _require_account(context, caller, policy, standing_of(caller, PORTCULLIS))
+        if operation.metadata.session_act and caller is not None and caller.proof == "by-personal-key":
             _require_account(context, caller, policy, f"{operation.metadata.session_act} {caller.proof}")
 
     async def _identified(
