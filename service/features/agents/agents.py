@@ -27,20 +27,72 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Agents:
-    """Makes service accounts agents, and switches agents on and off.
+class AgentSwitches:
+    """Lists agents, and switches agents on and off.
 
     A change is in force for each request that begins after its answer.
     """
 
     database: Database
-    delegation: Delegation
     revocations: Revocations
 
     async def listed(self) -> tuple[bool, Sequence[StoredAgent]]:
         """Return the switch of all agents, and all agents."""
         async with self.database.snapshot() as connection:
             return await store.all_enabled(connection), await store.agents(connection)
+
+    async def switch(self, agent_id: int, enabled: bool) -> None:
+        """Switch an agent on or off. Raises ``NotFound``."""
+        async with self.database.transaction() as connection:
+            before = await self._known(connection, agent_id)
+            await store.switch(connection, agent_id, enabled)
+            after = await store.read(connection, agent_id)
+            changes = await self._changing(agent_id, before, after)
+        await self._changed(agent_id, changes)
+        _log.warning("an agent was switched", event_type="security", agent_id=agent_id, enabled=enabled)
+
+    async def switch_all(self, enabled: bool) -> None:
+        """Switch all agents on or off; the switches of single agents stay."""
+        async with self.database.transaction() as connection:
+            before = await store.all_enabled(connection)
+            await store.switch_all(connection, enabled)
+            agent_ids = await store.ids(connection)
+            await self.revocations.mark_first(agent_ids)
+            changes = field_changes(ALL, {"enabled": before}, {"enabled": enabled})
+            change_log.concerns(ALL)
+            change_log.saving(changes)
+        change_log.saved(changes)
+        await self.revocations.mark_all(agent_ids)
+        _log.warning("all agents were switched", event_type="security", enabled=enabled)
+
+    async def _known(self, connection: Connection, agent_id: int) -> StoredAgent:
+        known = await store.read(connection, agent_id)
+        if known is None:
+            raise NotFound(sentence("no_such_agent"))
+        return known
+
+    async def _changing(
+        self, agent_id: int, before: StoredAgent | None, after: StoredAgent | None
+    ) -> list[FieldChange]:
+        """Return the change for the operation log, and end the epoch of the agent before the commit."""
+        known = before or after
+        assert known is not None  # noqa: S101 - one of them exists
+        change_log.concerns(change_log.user_target(known.user_name))
+        await self.revocations.mark_first([agent_id])
+        changes = field_changes(f"agent:{agent_id}", _fields(before), _fields(after))
+        change_log.saving(changes)
+        return changes
+
+    async def _changed(self, agent_id: int, changes: list[FieldChange]) -> None:
+        change_log.saved(changes)
+        await self.revocations.mark(agent_id)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Agents(AgentSwitches):
+    """Makes service accounts agents, for callers who may change these accounts."""
+
+    delegation: Delegation
 
     async def usable(self) -> Sequence[StoredAgent]:
         """Return the agents to which a person may delegate now; none while all are switched off."""
@@ -82,55 +134,9 @@ class Agents:
             changes = await self._changing(agent_id, before, None)
         await self._changed(agent_id, changes)
 
-    async def switch(self, agent_id: int, enabled: bool) -> None:
-        """Switch an agent on or off. Raises ``NotFound``."""
-        async with self.database.transaction() as connection:
-            before = await self._known(connection, agent_id)
-            await store.switch(connection, agent_id, enabled)
-            after = await store.read(connection, agent_id)
-            changes = await self._changing(agent_id, before, after)
-        await self._changed(agent_id, changes)
-        _log.warning("an agent was switched", event_type="security", agent_id=agent_id, enabled=enabled)
-
-    async def switch_all(self, enabled: bool) -> None:
-        """Switch all agents on or off; the switches of single agents stay."""
-        async with self.database.transaction() as connection:
-            before = await store.all_enabled(connection)
-            await store.switch_all(connection, enabled)
-            agent_ids = await store.ids(connection)
-            await self.revocations.mark_first(agent_ids)
-            changes = field_changes(ALL, {"enabled": before}, {"enabled": enabled})
-            change_log.concerns(ALL)
-            change_log.saving(changes)
-        change_log.saved(changes)
-        await self.revocations.mark_all(agent_ids)
-        _log.warning("all agents were switched", event_type="security", enabled=enabled)
-
     async def _target(self, connection: Connection, check: DelegationCheck, agent_id: int) -> None:
         check.require_session(ACT)
         await check.target(connection, agent_id, ACT, only_reads=True)
-
-    async def _known(self, connection: Connection, agent_id: int) -> StoredAgent:
-        known = await store.read(connection, agent_id)
-        if known is None:
-            raise NotFound(sentence("no_such_agent"))
-        return known
-
-    async def _changing(
-        self, agent_id: int, before: StoredAgent | None, after: StoredAgent | None
-    ) -> list[FieldChange]:
-        """Return the change for the operation log, and end the epoch of the agent before the commit."""
-        known = before or after
-        assert known is not None  # noqa: S101 - one of them exists
-        change_log.concerns(change_log.user_target(known.user_name))
-        await self.revocations.mark_first([agent_id])
-        changes = field_changes(f"agent:{agent_id}", _fields(before), _fields(after))
-        change_log.saving(changes)
-        return changes
-
-    async def _changed(self, agent_id: int, changes: list[FieldChange]) -> None:
-        change_log.saved(changes)
-        await self.revocations.mark(agent_id)
 
 
 def _fields(agent: StoredAgent | None) -> dict[str, object]:

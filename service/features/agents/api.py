@@ -271,7 +271,7 @@ def add_routes(routes: Routes, container: Any) -> None:
     """Register the endpoints, made of the parts of ``container``."""
     parts = container.administration
     shared = (container.stores.database, parts.delegation, container.sign_in.revocations)
-    agents = Agents(*shared)
+    agents = Agents(container.stores.database, container.sign_in.revocations, parts.delegation)
     delegations = Delegations(*shared, container.stores.sessions, container.settings.auth.delegation_max)
     approvals = Approvals(container.stores.database, parts.delegation)
     routes.serve(ListAgents(agents))

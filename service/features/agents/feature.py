@@ -1,6 +1,8 @@
 """Agents: service accounts that act for people."""
 
-from service.kernel.feature import Feature, FeaturePage
+from service.kernel.feature import Feature, FeatureCommands, FeaturePage
+
+_COMMANDS = "commands"
 
 FEATURE = Feature(
     name="agents",
@@ -38,6 +40,17 @@ FEATURE = Feature(
                 ),
                 ("end", "End delegations of others", ("DELETE /api/agent/delegation/{delegation_id}",)),
             ),
+        ),
+    ),
+    commands=(
+        FeatureCommands(
+            "agent",
+            (
+                ("list", "list agents, their owners and switches", _COMMANDS),
+                ("switch", "switch an agent, or all agents, on or off", _COMMANDS),
+            ),
+            help="agents that act for people",
+            after="keys",
         ),
     ),
     sentences="sentences:sentence",

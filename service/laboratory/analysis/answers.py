@@ -237,9 +237,10 @@ class Answers:
 
     def about(self, policy: Policy, question: Question, caller: Caller | None) -> Answer:
         """Return the answer about ``caller``, with ``used``; None is an anonymous caller."""
-        if caller is not None and (name := standing_of(caller, _service_of(policy, question))) is not None:
-            standing = policy.decide(rules.ACCOUNT, name, caller)
-            if not standing.allowed:
+        if caller is not None and caller.key_id is not None:
+            name = standing_of(caller, _service_of(policy, question))
+            standing = None if name is None else policy.decide(rules.ACCOUNT, name, caller)
+            if standing is not None and not standing.allowed:
                 if caller.agent is None:
                     return as_answer(policy, standing, codes_asked(caller))
                 return Answer(False, "other_service", standing)
