@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from service.errors import ValidationFailed
+from service.kernel.coded_sentences import Sentence
 from service.kernel.fields import audited_fields, field_faults
 from service.kernel.origin import ORIGIN, ChangeRecord, FieldChange, field_changes
 from service.records.menus import Menu, MenuValues
@@ -60,7 +61,7 @@ def saving(changes: Sequence[FieldChange], *targets: str) -> None:
         record.save(changes, targets)
 
 
-def warned(warnings: Sequence[str]) -> None:
+def warned(warnings: Sequence[Sentence]) -> None:
     """Add sentences about the saved change to the answer of the request; call it after the commit."""
     if (record := _record()) is not None:
         record.warnings += warnings

@@ -10,6 +10,8 @@ from service.audit.chain.form import Chain
 from service.audit.chain.maintenance import Upkeep, retention
 from service.jobs.housekeeping import forget_bans
 from service.jobs.runner import Job, JobRunner
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.feature import insert_after, on_by, provided, sole
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -21,20 +23,20 @@ _DAY: Final = 24 * _HOUR
 def all_jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the jobs of the installation; the order is that of lists."""
 
-    async def maintain_logs(database: Database) -> str:
+    async def maintain_logs(database: Database) -> Sentence:
         chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
         upkeep = Upkeep(database, chain, days, hold_days=settings.export.hold_days)
         done = await upkeep.today()
         await upkeep.report_heads()
         if not done:
-            return "another process maintains the partitions of the logs"
-        return "the partitions of the logs are up to date"
+            return sentence("log_partitions_elsewhere")
+        return sentence("log_partitions_current")
 
-    async def reseal_all(database: Database) -> str:
+    async def reseal_all(database: Database) -> Sentence:
         keys = sole("factor-keys").of(settings.auth)
         done = [await reseal(database, keys) for reseal in provided("sealed-secrets").values()]
         links = [await seal(database, keys) for seal in provided("seal-links-anew").values()]
-        return ", ".join([*done, f"{sum(links)} links of mails"])
+        return sentence("secrets_sealed", parts=[*done, sentence("mail_links_sealed", count=sum(links))])
 
     trunk = (
         Job(

@@ -7,7 +7,7 @@ for the permissions of the role at that time. A caller who adds permissions late
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from service.administration import change_log
 from service.administration.delegation import DelegationCheck
@@ -42,17 +42,16 @@ async def suspend_if_unauthorized(unit: UnitOfWork, role_id: int, before: Collec
     grown = await _grown(unit.connection, unit.check, role_id, before)
     if grown is None:
         return
-    rule, more = grown.rule, _listed(grown.added)
+    rule = grown.rule
     if not grown.beyond:
-        unit.warn(f"The role {rule.role_code} can be requested: its requests now also give {more}")
+        unit.warn(sentence("requests_give_more", role=rule.role_code, **_listed(grown.added)))
         return
     unit.require_publishing()
     await request_rules.suspend(unit.connection, role_id)
     target = change_log.role_target(rule.role_code)
     unit.changes += field_changes(target, {"requestRule.suspended": False}, {"requestRule.suspended": True})
     unit.warn(
-        f"The role {rule.role_code} cannot be requested until its request rule is saved again: "
-        f"{_author(rule)} may not grant {_listed(grown.beyond)}"
+        sentence("requests_suspended", role=rule.role_code, author=_author(rule), **_listed(grown.beyond))
     )
 
 
@@ -71,10 +70,7 @@ async def require_standing(
     """
     grown = await _grown(connection, check, role_id, before)
     if grown is not None and grown.beyond:
-        more = max(0, len(grown.beyond) - _NAMED)
-        stated = sentence(
-            "request_rule_suspended", author=_author(grown.rule), codes=grown.beyond[:_NAMED], more=more
-        )
+        stated = sentence("request_rule_suspended", author=_author(grown.rule), **_listed(grown.beyond))
         raise ValidationFailed(("permissions", stated))
 
 
@@ -108,9 +104,9 @@ async def _beyond(
 
 
 def _author(rule: RequestRule) -> str:
-    return rule.updated_by or "its author"
+    return rule.updated_by or sentence("its_author")
 
 
-def _listed(codes: Sequence[str]) -> str:
-    more = f" and {len(codes) - _NAMED} more" if len(codes) > _NAMED else ""
-    return ", ".join(codes[:_NAMED]) + more
+def _listed(codes: Sequence[str]) -> dict[str, Any]:
+    """Return the first codes, and the number of the others, as parameters of a sentence."""
+    return {"codes": codes[:_NAMED], "more": max(0, len(codes) - _NAMED)}

@@ -14,6 +14,7 @@ from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
 from service.errors import Overloaded
+from service.kernel.coded_sentences import Sentence
 from service.kernel.feature import sole
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
@@ -81,7 +82,7 @@ class UnitOfWork:
     follow_ups: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
     changes: list[FieldChange] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Sentence] = field(default_factory=list)
     policy: Policy = field(init=False)
 
     @property
@@ -110,7 +111,7 @@ class UnitOfWork:
             return
         change.before_commit(lambda: idempotent.made(Saved(record, change.policy)))
 
-    def warn(self, sentence: str) -> None:
+    def warn(self, sentence: Sentence) -> None:
         """Warn the caller about the change, in its dry run and in its answer."""
         self.warnings.append(sentence)
 

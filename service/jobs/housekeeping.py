@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.records import bans
 from service.records.database.transactions import Connection, Database
 
@@ -11,9 +13,9 @@ _AT_ONCE: Final = 1000  # rows deleted in one transaction
 Forget: TypeAlias = Callable[[Connection, int], Awaitable[int]]
 
 
-async def forget_bans(database: Database) -> str:
+async def forget_bans(database: Database) -> Sentence:
     """Delete bans that have ended. Raises Unavailable."""
-    return f"{await forget_in_portions(database, bans.forget_ended)} bans deleted"
+    return sentence("bans_deleted", count=await forget_in_portions(database, bans.forget_ended))
 
 
 async def forget_in_portions(database: Database, forget: Forget) -> int:

@@ -10,6 +10,8 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.errors import Refusal, Unavailable
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.metrics import Sample
 from service.kernel.operator_error import OperatorError
 from service.records import jobs
@@ -17,7 +19,8 @@ from service.records.database.transactions import Connection, Database
 from service.records.jobs import JobRun
 
 Work: TypeAlias = Callable[[Database], Awaitable[str]]
-"""Does the work with a database of its own, and returns a summary in a few words.
+"""Does the work with a database of its own, and returns a summary in a few words: a coded sentence, or a
+text of an extension.
 
 Raises OperatorError with the problem for the operator, in words without a secret.
 """
@@ -68,7 +71,7 @@ class Ended:
 
     run: JobRun
     failed: bool
-    detail: str
+    detail: Sentence
     seconds: float
 
 
@@ -108,31 +111,44 @@ class JobRunner:
                 async with database.transaction() as connection:
                     await jobs.stop(connection, run)
             raise
-        ended = Ended(run, failed, detail[:_LONGEST_DETAIL], monotonic() - begun)
+        ended = Ended(run, failed, _bounded(detail), monotonic() - begun)
         async with database.transaction() as connection:
             in_time = await jobs.finish(
                 connection, run, failed=failed, detail=ended.detail, again_in=job.again_in(failed=failed)
             )
         level = "error" if failed else "info"
-        fields = {"job": job.name, "run": run.id, "detail": ended.detail, "seconds": round(ended.seconds, 3)}
+        fields = {
+            "job": job.name,
+            "run": run.id,
+            "detail": str(ended.detail),
+            "seconds": round(ended.seconds, 3),
+        }
         getattr(_log, level)("a job has failed" if failed else "a job is done", **fields)
         if not in_time:
             _log.warning("a run has lost its lock, and another one took its place", job=job.name, run=run.id)
         return ended
 
 
-async def _outcome(database: Database, job: Job) -> tuple[bool, str]:
+def _bounded(detail: Sentence) -> Sentence:
+    """Return ``detail``; a long one is cut, and loses its code, whose parameters are as long."""
+    return detail if len(detail) <= _LONGEST_DETAIL else Sentence(detail[:_LONGEST_DETAIL])
+
+
+async def _outcome(database: Database, job: Job) -> tuple[bool, Sentence]:
     """Do the work of ``job``; return whether it failed, and the result or the reason in words."""
     bound = asyncio.timeout(job.within)
     try:
         async with bound:
-            return False, await job.work(database)
-    except (OperatorError, Refusal) as error:
-        return True, str(error)
+            return False, Sentence.of(await job.work(database))
+    except OperatorError as error:
+        return True, Sentence.of(error.args[0])
+    except Refusal as refusal:
+        return True, refusal.stated()
     except TimeoutError as error:
-        reason = f"stopped, since it took longer than {job.within:g} s" if bound.expired() else repr(error)
-        return True, reason
+        if bound.expired():
+            return True, sentence("run_too_long", seconds=f"{job.within:g}")
+        return True, Sentence(repr(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the run has ended and is recorded
         # Its message may hold a secret, such as a URL with a password; the log has the traceback.
         _log.exception("the work of a job has failed", job=job.name)
-        return True, f"an unexpected error: {type(error).__name__}"
+        return True, sentence("run_error", error=type(error).__name__)

@@ -413,7 +413,65 @@ _FINDINGS: Final = {
 }
 """The findings of ``doctor`` that several features have."""
 
-sentence: Final = Sentences(_VALUES | _TYPES | _REQUESTS | _STORES | _RECORDS | _LINES | _FINDINGS)
+_INVARIANTS: Final = {
+    "open_but_unlisted": "{object} is open, but not listed",
+    "listed_but_closed": "{object} is listed, but no line opens it",
+    "line_beside_opening": "{line} and {word} exist for the same object: one of them has no effect",
+    "line_unlisted": "{line} gives access, but is not listed",
+    "listed_line_missing": "{line} is listed, but no such line exists",
+    "demand_differs": "{object} demands {demand}, but the list has {listed}",
+    "no_demand": "nothing",
+    "either": "{first} or {last}",
+    "both": "{first} and {last}",
+    "code_of_other_form": "the code {code} does not match {pattern}",
+    "can_send": "{who} can send {request}",
+    "open_to_everyone": "everyone can send {request} without a login",
+    "everyone_logged_in": "everyone who is logged in",
+    "everyone_without_login": "everyone without a login",
+    "holder_of": "a holder of {codes}",
+    "role_named": "the role {role}",
+    "code_named": "the code {code}",
+    "roles_named": "the {count, plural, one {role} other {roles}} {roles}",
+    "role_holds_both": "the role {role} holds {codes}",
+    "user_holds_both": "the user {user} holds {codes}, by {roles}"
+    "{begin, select, none {} other { from {begin}}}{end, select, none {} other { until {end}}}",
+    "user_has_long": "the user {user} has {right}{begin, select, none {} other { from {begin}}}"
+    "{end, select, none {, without an end} other { until {end}}}",
+    "exceeds_person": "{object}: {caller, select, agent {an agent that acts for a person} "
+    "other {an API key of a person}} {finding}",
+    "statement_without_route": "no route serves {request}, so the statement has no effect",
+}
+"""How a statement of the invariants does not hold."""
+
+_WARNINGS: Final = {
+    "would_violate": "It would be refused because it violates the invariant {name}: {finding} ({reason})",
+    "requests_give_more": "The role {role} can be requested: its requests now also give {codes}"
+    "{more, plural, =0 {} other { and # more}}",
+    "requests_suspended": "The role {role} cannot be requested until its request rule is saved again: "
+    "{author} may not grant {codes}{more, plural, =0 {} other { and # more}}",
+    "its_author": "its author",
+    "menu_name_shared": "the menus {menus} have it: a front end has one route of a name: the last one",
+    "menu_path_shared": "the menus {menus} have it: a front end shows one of them there",
+    "menu_redirects_nowhere": "it redirects to {path}, which is the path of no enabled menu",
+}
+"""Warnings about a change."""
+
+_JOBS: Final = {
+    "run_abandoned": "the process that ran it has ended",
+    "run_stopped": "the service has ended meanwhile",
+    "run_too_long": "stopped, since it took longer than {seconds} s",
+    "run_error": "an unexpected error: {error}",
+    "log_partitions_elsewhere": "another process maintains the partitions of the logs",
+    "log_partitions_current": "the partitions of the logs are up to date",
+    "bans_deleted": "{count} bans deleted",
+    "secrets_sealed": "{parts}",
+    "mail_links_sealed": "{count} links of mails",
+}
+"""The results of jobs."""
+
+sentence: Final = Sentences(
+    _VALUES | _TYPES | _REQUESTS | _STORES | _RECORDS | _LINES | _FINDINGS | _INVARIANTS | _WARNINGS | _JOBS
+)
 """The sentences of the core."""
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from service.kernel.assurance import Satisfied
+from service.kernel.coded_sentences import Sentence
 
 MOST_TARGETS: Final = 1_000
 """Records of one request that are named: as many as an import has rows."""
@@ -38,7 +39,7 @@ class ChangeRecord:
         self._targets: dict[str, None] = {}
         self.changes: list[FieldChange] = []
         """The saved changes, in order."""
-        self.warnings: list[str] = []
+        self.warnings: list[Sentence] = []
         """Warnings about the saved changes: sentences for the answer."""
         self._saving: tuple[Sequence[FieldChange], Sequence[str]] = (), ()
         self.entry: tuple[UUID, datetime] | None = None

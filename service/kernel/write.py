@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import Caller
 
 
@@ -33,7 +34,7 @@ class DryRun(Protocol):
     def publish(self, policy: Any) -> None:
         """Take the policy that would be in force."""
 
-    def warn(self, warnings: Iterable[str]) -> None:
+    def warn(self, warnings: Iterable[Sentence]) -> None:
         """Take warnings about obstacles to the change, or about its further effects."""
 
     def refresh(self, user_ids: Iterable[int]) -> None:

@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 from msgspec import Meta, Struct
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.value_rules import Id
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
@@ -46,7 +48,11 @@ class StoredJob(Struct, frozen=True):
 
 
 class JobRun(Struct, frozen=True):
-    """A run of a job; ``user_name`` asked for it, None for one by schedule."""
+    """A run of a job; ``user_name`` asked for it, None for one by schedule.
+
+    ``detail_code`` and ``detail_params`` are those of the sentence ``detail``; None while it runs, and for a
+    run of an older version.
+    """
 
     id: Id
     job_name: str
@@ -56,6 +62,8 @@ class JobRun(Struct, frozen=True):
     end_time: datetime | None
     outcome: Outcome
     detail: Annotated[str, Meta(examples=["12 objects deleted"])]
+    detail_code: Annotated[str, Meta(examples=["objects_deleted"])] | None
+    detail_params: Annotated[Mapping[str, Any], Meta(examples=[{"count": 12}])] | None
 
 
 _DUE_IN: Final = sa.cast(sa.func.extract("epoch", job.c.due_time - sa.func.clock_timestamp()), sa.Double)
@@ -134,13 +142,13 @@ async def claim(connection: Connection, name: str, worker: str) -> JobRun | None
     # The time separates later requests from earlier ones, even after a request by a clock that was ahead.
     begins = sa.update(job).where(job.c.job_name == name)
     await connection.execute(begins.values(due_time=sa.func.least(job.c.due_time, sa.func.now())))
-    await _end(connection, "abandoned", "the process that ran it has ended", job_run.c.job_name == name)
+    await _end(connection, "abandoned", sentence("run_abandoned"), job_run.c.job_name == name)
     begun = sa.insert(job_run).values(job_name=name, worker=worker, user_name=stored.requested_by)
     return await _RUN.returned(connection, begun.returning(*_RUN.columns))
 
 
 async def finish(
-    connection: Connection, run: JobRun, *, failed: bool, detail: str, again_in: float | None
+    connection: Connection, run: JobRun, *, failed: bool, detail: Sentence, again_in: float | None
 ) -> bool:
     """End a run; its job is due again in ``again_in`` seconds, or only on request (None).
 
@@ -178,7 +186,7 @@ async def leave_out(connection: Connection, intervals: Mapping[str, float]) -> N
 
 async def stop(connection: Connection, run: JobRun) -> None:
     """End a run whose service ends; its job stays due, for another worker."""
-    await _end(connection, "stopped", "the service has ended meanwhile", job_run.c.id == run.id)
+    await _end(connection, "stopped", sentence("run_stopped"), job_run.c.id == run.id)
 
 
 async def request(connection: Connection, name: str, user_name: str) -> bool:
@@ -206,7 +214,15 @@ async def runs(connection: Connection, names: Collection[str], most: int) -> dic
     return by_job
 
 
-async def _end(connection: Connection, outcome: Outcome, detail: str, which: sa.ColumnElement[bool]) -> bool:
+async def _end(
+    connection: Connection, outcome: Outcome, detail: Sentence, which: sa.ColumnElement[bool]
+) -> bool:
     ended = sa.update(job_run).where(which, job_run.c.outcome == "running")
-    values = {"outcome": outcome, "detail": detail, "end_time": sa.func.clock_timestamp()}
+    values = {
+        "outcome": outcome,
+        "detail": str(detail),
+        "detail_code": detail.code,
+        "detail_params": detail.params,
+        "end_time": sa.func.clock_timestamp(),
+    }
     return bool((await connection.execute(ended.values(values))).rowcount)

@@ -179,6 +179,6 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
                 "an invariant of the policy is broken",
                 event_type="security",
                 invariant=violation.statement.name,
-                finding=violation.finding,
+                finding=str(violation.finding),
             )
         return policy

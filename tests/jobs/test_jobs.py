@@ -21,6 +21,7 @@ from service.audit.entries import encode
 from service.features.audit_proof.verification import Anchors, TamperedError, verify_again
 from service.features.service_accounts.jobs import forget_keys, remind_of_keys
 from service.jobs.housekeeping import forget_bans
+from service.kernel.coded_sentences import OTHER, Sentence
 from service.records.database.transactions import Database
 from service.records.installation import restore_epochs
 from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch
@@ -92,7 +93,9 @@ async def test_every_job_of_the_service_does_its_work_on_a_new_database(
     stores = {"REDIS_URL": redis_url, "JWT_SECRET": "hinges-2-portals-7-winches-4-chains-9"}
     settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)} | stores)
     for job in all_jobs(settings):
-        assert await job.work(database), job.name
+        result = await job.work(database)
+        assert result, job.name
+        assert Sentence.of(result).code != OTHER, job.name
 
 
 async def test_a_sweep_interval_of_0_leaves_the_sweep_without_a_schedule() -> None:

@@ -27,10 +27,13 @@ OUR_OWN = {"service/kernel/coded_sentences.py", "service/errors.py"}
 """The mechanism itself."""
 PASSED_ON = {
     "service/features/operations/api.py",
+    "service/jobs/runner.py",
     "service/kernel/strict_yaml.py",
     "service/kernel/type_faults.py",
 }
-"""Pass on a text of a parser, for the operator who reads a file; or a finding, whose codes have a test."""
+"""Pass on a text of a parser, for the operator who reads a file; a finding, whose codes have a test; or the
+result of a job of an extension.
+"""
 
 SAYINGS = Sentences(
     {

@@ -1,12 +1,12 @@
 """Check statements against a policy and the holdings of roles and users."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import singledispatchmethod
+from functools import reduce, singledispatchmethod
 from itertools import combinations, product
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
@@ -32,10 +32,12 @@ from service.authz.proof.batch_decider import BatchDecider
 from service.authz.proof.conditions import Condition, condition_of, line_answers
 from service.authz.proof.escaping import escaping
 from service.authz.proof.within import escapes
+from service.kernel.clock import rfc3339
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import NO_CODES, HeldCodes
+from service.kernel.core_sentences import sentence
 
 T = TypeVar("T")
-_BOUNDED: Final = {"agent": "an agent that acts for a person", "key": "an API key of a person"}
 Roles = tuple[str, ...]
 """The codes of the roles of a user, sorted."""
 
@@ -68,7 +70,7 @@ class Violation:
     """
 
     statement: Statement
-    finding: str
+    finding: Sentence
     key: tuple[str, ...] | None = field(repr=False, compare=False, default=None)
     span: Span = field(repr=False, compare=False, default=ALWAYS)
 
@@ -172,13 +174,14 @@ class _Check:
             if (rule.layer, rule.code) == (statement.layer, statement.word)
         }
         for name in sorted(open_objects.symmetric_difference(statement.objects)):
-            how = "is open, but not listed" if name in open_objects else "is listed, but no line opens it"
-            yield Violation(statement, f"{name} {how}", (name,))
+            is_open = name in open_objects
+            finding = sentence("open_but_unlisted" if is_open else "listed_but_closed", object=name)
+            yield Violation(statement, finding, (name,))
         for rule in self._own():
             if rule.layer == statement.layer and rule.object in open_objects and rule.code != statement.word:
                 yield Violation(
                     statement,
-                    f"'{rule}' and {statement.word} exist for the same object: one of them has no effect",
+                    sentence("line_beside_opening", line=f"'{rule}'", word=statement.word),
                     (str(rule),),
                 )
 
@@ -186,12 +189,9 @@ class _Check:
     def _(self, statement: ExactLines) -> Iterator[Violation]:
         own_rules = {rule for rule in self._own() if rule.layer != ENDPOINT and not rule.code.startswith("@")}
         for rule in sorted(own_rules.symmetric_difference(statement.lines)):
-            how = (
-                "gives access, but is not listed"
-                if rule in own_rules
-                else "is listed, but no such line exists"
-            )
-            yield Violation(statement, f"'{rule}' {how}", (str(rule),))
+            is_own = rule in own_rules
+            finding = sentence("line_unlisted" if is_own else "listed_line_missing", line=f"'{rule}'")
+            yield Violation(statement, finding, (str(rule),))
 
     @broken.register
     def _(self, statement: ExactDemands) -> Iterator[Violation]:
@@ -203,14 +203,16 @@ class _Check:
         for name in sorted(demanded.keys() | listed.keys()):
             words, expected = demanded.get(name, set()), listed.get(name, {*statement.others})
             if words != expected:
-                demand, known = (" or ".join(sorted(each)) or "nothing" for each in (words, expected))
-                yield Violation(statement, f"{name} demands {demand}, but the list has {known}", (name,))
+                demand, known = (_either(sorted(each)) or sentence("no_demand") for each in (words, expected))
+                finding = sentence("demand_differs", object=name, demand=demand, listed=known)
+                yield Violation(statement, finding, (name,))
 
     @broken.register
     def _(self, statement: CodesLike) -> Iterator[Violation]:
         codes = {rule.code for rule in self._own() if not rule.code.startswith("@")}
         for code in sorted(code for code in codes if not re.fullmatch(statement.pattern, code)):
-            yield Violation(statement, f"the code {code} does not match {statement.pattern}", (code,))
+            finding = sentence("code_of_other_form", code=code, pattern=statement.pattern)
+            yield Violation(statement, finding, (code,))
 
     @broken.register
     def _(self, statement: CodeNeeded) -> Iterator[Violation]:
@@ -222,7 +224,7 @@ class _Check:
         routes = [name for name in self._routes if name.partition(" ")[0] in statement.methods]
         for each in self._classes(routes):
             if each.name not in excepted and (who := self._without_codes(each)):
-                yield Violation(statement, f"{who} can send {each.name}", (each.name, who))
+                yield Violation(statement, _sends(who, each), (each.name, str(who)))
 
     @broken.register
     def _(self, statement: OnlyHolders) -> Iterator[Violation]:
@@ -237,10 +239,11 @@ class _Check:
                 before = condition_of(self._other, each).clauses
                 allowed = Condition(self._answers, tuple((*statement.codes, *clause) for clause in before))
             if self._decide.passes_request(each, None):
-                yield Violation(statement, f"everyone can send {each.name} without a login", (each.name,))
+                yield Violation(statement, sentence("open_to_everyone", request=each.name), (each.name,))
             elif (held := escaping(condition_of(self._policy, each), allowed)) is not None:
-                holding = f"a holder of {' and '.join(sorted(held))}" if held else "everyone who is logged in"
-                yield Violation(statement, f"{holding} can send {each.name}")
+                codes = _both(sorted(held))
+                holder = sentence("holder_of", codes=codes) if codes else sentence("everyone_logged_in")
+                yield Violation(statement, _sends(holder, each))
 
     @broken.register
     def _(self, statement: OnlyRoles) -> Iterator[Violation]:
@@ -249,19 +252,18 @@ class _Check:
             if each is None:
                 yield self._unserved(statement, name)
             elif who := self._without_codes(each):
-                yield Violation(statement, f"{who} can send {each.name}", (each.name, who))
+                yield Violation(statement, _sends(who, each), (each.name, str(who)))
             else:
                 for roles in self._passing(each, others):
-                    subject = (
-                        f"the role {roles[0]}" if len(roles) == 1 else f"the roles {' and '.join(roles)}"
-                    )
-                    yield Violation(statement, f"{subject} can send {each.name}", (each.name, *roles))
+                    subject = sentence("roles_named", count=len(roles), roles=_both(roles))
+                    yield Violation(statement, _sends(subject, each), (each.name, *roles))
 
     @broken.register
     def _(self, statement: WithinPerson) -> Iterator[Violation]:
         for by in statement.callers:
             for name, how in escapes(self._policy, by):
-                yield Violation(statement, f"{name}: {_BOUNDED[by]} {how}", (by, name, how))
+                finding = sentence("exceeds_person", object=name, caller=by, finding=how)
+                yield Violation(statement, finding, (by, name, how))
 
     @broken.register
     def _(self, statement: Apart) -> Iterator[Violation]:
@@ -269,28 +271,28 @@ class _Check:
             for role, held in self._held.items():
                 if role not in statement.excepted:
                     for pair in self._together(statement, held):
-                        yield Violation(
-                            statement, f"the role {role} holds {' and '.join(pair)}", (role, *pair)
-                        )
+                        finding = sentence("role_holds_both", role=role, codes=_both(pair))
+                        yield Violation(statement, finding, (role, *pair))
             return
 
         def together(roles: Roles) -> Iterator[tuple[str, str]]:
             return self._together(statement, self._joined(roles))
 
         for name, pair, span, by in self._over_time(statement.excepted, together):
-            finding = f"the user {name} holds {' and '.join(pair)}, by {', '.join(by)}{span}"
+            codes = _both(pair)
+            finding = sentence("user_holds_both", user=name, codes=codes, roles=by, **_times(span))
             yield Violation(statement, finding, (name, *pair), span)
 
     @broken.register
     def _(self, statement: EndsWithin) -> Iterator[Violation]:
-        def given(roles: Roles) -> Iterator[str]:
+        def given(roles: Roles) -> Iterator[Sentence]:
             return self._given(statement, roles)
 
         for name, each, span, _ in self._over_time(statement.excepted, given):
             begin = span.begin or self._holders.now
             if span.end is None or span.end - begin > timedelta(days=statement.days):
-                finding = f"the user {name} has {each}{span}{'' if span.end else ', without an end'}"
-                yield Violation(statement, finding, (name, each), span)
+                finding = sentence("user_has_long", user=name, right=each, **_times(span))
+                yield Violation(statement, finding, (name, str(each)), span)
 
     def _over_time(
         self, excepted: tuple[str, ...], given: Callable[[Roles], Iterable[T]]
@@ -310,12 +312,13 @@ class _Check:
                 for span, name in product(joined(span for span, _ in parts), names):
                     yield name, each, span, by
 
-    def _given(self, statement: EndsWithin, roles: Roles) -> Iterator[str]:
+    def _given(self, statement: EndsWithin, roles: Roles) -> Iterator[Sentence]:
         """Yield each role and each code of the statement that a user with ``roles`` has, in words."""
-        yield from (f"the role {role}" for role in statement.roles if role in roles)
+        yield from (sentence("role_named", role=role) for role in statement.roles if role in roles)
         if statement.codes:
             held = self._joined(roles)
-            yield from (f"the code {code}" for code in statement.codes if self._answers.opens(code, held))
+            opened = (code for code in statement.codes if self._answers.opens(code, held))
+            yield from (sentence("code_named", code=code) for code in opened)
 
     def _own(self) -> Iterator[Rule]:
         """Yield the lines of the node's static policy."""
@@ -342,11 +345,11 @@ class _Check:
         )
         return request_classes(routes, resources, differing, serving=self._serving)
 
-    def _without_codes(self, each: RequestClass) -> str:
-        """Return the callers who pass without any code, in words; empty for none."""
+    def _without_codes(self, each: RequestClass) -> Sentence | None:
+        """Return the callers who pass without any code, in words; None for none."""
         if self._decide.passes_request(each, None):
-            return "everyone without a login"
-        return "everyone who is logged in" if self._decide.passes_request(each, NO_CODES) else ""
+            return sentence("everyone_without_login")
+        return sentence("everyone_logged_in") if self._decide.passes_request(each, NO_CODES) else None
 
     def _passing(self, each: RequestClass, roles: list[str]) -> Iterator[Roles]:
         """Yield each of ``roles`` that passes, and each two that pass only together.
@@ -374,7 +377,25 @@ class _Check:
 
     @staticmethod
     def _unserved(statement: Statement, name: str) -> Violation:
-        return Violation(statement, f"no route serves {name}, so the statement has no effect", (name,))
+        return Violation(statement, sentence("statement_without_route", request=name), (name,))
+
+
+def _sends(who: Sentence, each: RequestClass) -> Sentence:
+    return sentence("can_send", who=who, request=each.name)
+
+
+def _both(words: Sequence[str]) -> str:
+    return reduce(lambda first, last: sentence("both", first=first, last=last), words) if words else ""
+
+
+def _either(words: Sequence[str]) -> str:
+    return reduce(lambda first, last: sentence("either", first=first, last=last), words) if words else ""
+
+
+def _times(span: Span) -> dict[str, str]:
+    """Return the begin and the end of ``span`` as parameters of a sentence."""
+    times = {"begin": span.begin, "end": span.end}
+    return {name: "none" if time is None else rfc3339(time) for name, time in times.items()}
 
 
 def _fits(asked_shape: str, each: RequestClass) -> bool:

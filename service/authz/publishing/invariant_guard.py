@@ -106,7 +106,12 @@ class InvariantGuard:
             return
         if dry_run is not None:
             dry_run.warn(
-                f"It would be refused because it violates the invariant {violation}"
+                sentence(
+                    "would_violate",
+                    name=violation.statement.name,
+                    finding=violation.finding,
+                    reason=violation.statement.reason,
+                )
                 for violation in violations
             )
             return
@@ -116,7 +121,13 @@ class InvariantGuard:
 def broken(violations: Sequence[Violation]) -> Conflict:
     """Return the refusal of a change that would break statements."""
     members = [
-        {"name": violation.statement.name, "reason": violation.statement.reason, "finding": violation.finding}
+        {
+            "name": violation.statement.name,
+            "reason": violation.statement.reason,
+            "finding": violation.finding,
+            "findingCode": violation.finding.code,
+            "findingParams": violation.finding.params,
+        }
         for violation in violations
     ]
     names = ", ".join(dict.fromkeys(violation.statement.name for violation in violations))

@@ -24,6 +24,10 @@ Problem.translate = async (problem) => {
     const code = fault.detailCode ?? fault.code;
     fault.message = translated(known, { ...fault, ...(code !== undefined && { code }) });
   }
+  for (const broken of document.brokenInvariants ?? []) {
+    const { finding, findingCode, findingParams } = broken;
+    broken.finding = translated(known, { code: findingCode, params: findingParams, message: finding });
+  }
 };
 
 /** Return sentences of an answer in the language of the page, in their order. @param {readonly Sentence[]} sentences */

@@ -13,7 +13,9 @@ from service.authz.publishing.changes import Change
 from service.errors import Conflict, ValidationFailed
 from service.features.access_requests import store
 from service.features.access_requests.requests import AccessRequests
+from service.features.access_requests.sentences import sentence
 from service.features.access_requests.store import ENDED
+from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import Caller
 from service.kernel.notify import Notices
 from service.kernel.write import Write
@@ -24,14 +26,14 @@ from service.settings import Settings
 _AT_ONCE: Final = 500  # authors per transaction
 
 
-async def settle_requests(database: Database, settings: Settings, notices: Notices) -> str:
+async def settle_requests(database: Database, settings: Settings, notices: Notices) -> Sentence:
     """Grant approved requests that start now, store expiries, and notify authors of results.
 
     Uses the session store's clock. Raises Unavailable and PolicyError.
     """
     async with database.snapshot() as connection:
         if not await store.is_due(connection):
-            return "nothing is due"
+            return sentence("no_request_due")
     begun, given = 0, 0
     async with _requests(database, settings, notices) as requests:
         now = requests.now()
@@ -57,7 +59,7 @@ async def settle_requests(database: Database, settings: Settings, notices: Notic
         heard += len(ended)
         if len(ended) < _AT_ONCE:
             break
-    return f"{given} of {begun} roles assigned, {len(expired)} requests expired, {heard} authors notified"
+    return sentence("requests_settled", given=given, begun=begun, expired=len(expired), notified=heard)
 
 
 async def _begin(settings: Settings, requests: AccessRequests, request_id: int) -> bool:

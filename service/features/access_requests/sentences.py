@@ -35,5 +35,8 @@ sentence: Final = feature_sentences(
         "open_emergencies": "{count} roles were granted in an emergency that is not closed: {names}",
         "close_emergencies": "ask an approver of the request to close it: docs/reference/roles-and-menus.md",
         "no_open_emergency": "all emergencies are closed",
+        "no_request_due": "nothing is due",
+        "requests_settled": "{given} of {begun} roles assigned, {expired} requests expired, "
+        "{notified} authors notified",
     }
 )

@@ -20,6 +20,7 @@ from service.features.account_links import store_tokens as account_tokens
 from service.features.account_links.links import AccountLinks, Link, digest_of
 from service.features.account_links.sentences import sentence
 from service.features.account_links.store_tokens import AccountToken
+from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import Caller, Target, owner
 from service.kernel.notify import Notices
 from service.kernel.text import name_key
@@ -160,7 +161,7 @@ class ForgottenPasswords:
 
 async def answer_requests(
     database: Database, links: AccountLinks, notices: Notices, closed: ClosedPasswords
-) -> str:
+) -> Sentence:
     """Mail a link to each eligible user with a stored request; return the number of links as a text.
 
     Discards requests for unknown names, service accounts, ``closed`` passwords, and accounts managed by a
@@ -172,7 +173,7 @@ async def answer_requests(
         async with database.transaction() as connection:
             requests = await account_tokens.take_requests(connection, 1)
             if not requests:
-                return f"{mailed} links mailed"
+                return sentence("links_mailed", count=mailed)
             known = await accounts.recoverable(connection, requests[0].user_name_key)
             if known is None or await account_tokens.made_within(connection, _PURPOSE, known.user_id, PAUSE):
                 continue

@@ -7,8 +7,10 @@ from service.authn.proving import ClosedPasswords
 from service.features.account_links import store_tokens, store_undos
 from service.features.account_links.forgotten_passwords import answer_requests
 from service.features.account_links.links import links_of
+from service.features.account_links.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import mailer_of, notices_of
 from service.records import account_control
 from service.records.database.transactions import Database
@@ -17,11 +19,13 @@ from service.settings import Settings
 _HOUR: Final = 3600.0
 
 
-async def forget_links(database: Database) -> str:
+async def forget_links(database: Database) -> Sentence:
     """Delete expired links of accounts, and old records of acts on accounts. Raises Unavailable."""
     links = await forget_in_portions(database, store_tokens.forget_expired)
     links += await forget_in_portions(database, store_undos.forget_expired)
-    return f"{links} links and {await forget_in_portions(database, account_control.forget_old)} acts deleted"
+    return sentence(
+        "links_deleted", links=links, acts=await forget_in_portions(database, account_control.forget_old)
+    )
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:

@@ -17,5 +17,7 @@ sentence: Final = feature_sentences(
         "account_changed_meanwhile": "The account was changed in the meantime",
         "only_without_password": "Only people without a password can be invited",
         "no_address_for_invitation": "The user has no email address for the invitation",
+        "links_deleted": "{links} links and {acts} acts deleted",
+        "links_mailed": "{count} links mailed",
     }
 )

@@ -3,8 +3,10 @@
 from typing import Final
 
 from service.features.agents import store_delegations
+from service.features.agents.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -24,6 +26,8 @@ def jobs(_settings: Settings) -> tuple[Job, ...]:
     )
 
 
-async def forget_delegations(database: Database) -> str:
+async def forget_delegations(database: Database) -> Sentence:
     """Delete delegations that expired ``KEPT`` ago, with their approvals. Raises Unavailable."""
-    return f"{await forget_in_portions(database, store_delegations.forget_expired)} delegations deleted"
+    return sentence(
+        "delegations_deleted", count=await forget_in_portions(database, store_delegations.forget_expired)
+    )

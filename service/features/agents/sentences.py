@@ -30,5 +30,6 @@ sentence: Final = feature_sentences(
         "give_agents_owners": "give each agent another owner, or delete its account",
         "agents_switched_off": "{count, plural, one {# agent} other {# agents}}, all switched off",
         "no_agent_suspended": "{count, plural, one {# agent} other {# agents}}, none suspended",
+        "delegations_deleted": "{count} delegations deleted",
     }
 )

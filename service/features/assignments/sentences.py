@@ -24,5 +24,6 @@ sentence: Final = feature_sentences(
         "assignments_meet_demands": "all assignments meet the requirements of their roles",
         "role_of_user_until": "{role} of {user} ({time})",
         "role_of_user": "{role} of {user}",
+        "roles_ended": "roles of {users} users have ended, {notices} notices of a coming end sent",
     }
 )

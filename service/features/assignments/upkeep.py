@@ -3,6 +3,8 @@
 from typing import Final
 
 from service.features.assignments import store_ends
+from service.features.assignments.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import Notices
 from service.records.database.transactions import Database
 from service.records.installation import schema_revision
@@ -10,7 +12,7 @@ from service.records.installation import schema_revision
 _AT_ONCE: Final = 1000  # rows per transaction
 
 
-async def settle_ends(database: Database, notices: Notices) -> str:
+async def settle_ends(database: Database, notices: Notices) -> Sentence:
     """Move expired assignments to the past ones, and notify users of coming expiries.
 
     Raises Unavailable.
@@ -27,4 +29,4 @@ async def settle_ends(database: Database, notices: Notices) -> str:
         due = await store_ends.to_tell(connection)
         for ends, facts in due[:_AT_ONCE]:
             await notices.notify(connection, ends.user_id, "role_ends", "administrator", facts)
-    return f"roles of {users} users have ended, {len(due[:_AT_ONCE])} notices of a coming end sent"
+    return sentence("roles_ended", users=users, notices=len(due[:_AT_ONCE]))

@@ -4,8 +4,10 @@ from functools import partial
 from typing import Final
 
 from service.features.audit_proof.history_seals import anchor_name, chains_of, seal_history
+from service.features.audit_proof.sentences import sentence
 from service.features.audit_proof.verification import anchors_of, verify_again
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.records.installation import restore_epochs
@@ -36,7 +38,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     )
 
 
-async def _seal_history(database: Database, settings: Settings) -> str:
+async def _seal_history(database: Database, settings: Settings) -> Sentence:
     """Seal past facts, and record the newest seal in the session store; raises as ``seal_history``."""
     async with database.snapshot() as connection:
         restore_epoch = await restore_epochs.current(connection)
@@ -45,12 +47,12 @@ async def _seal_history(database: Database, settings: Settings) -> str:
         anchored = await store.revision_key.checkpoints([name])
         newest = await seal_history(database, chains_of(settings.oplog), anchored)
         if newest is None:
-            return "skipped: only nodes with the key of the newest seal continue"
+            return sentence("sealing_skipped")
         await store.revision_key.anchor(name, newest)
-    return f"seal {newest.revision} is the newest"
+    return sentence("newest_seal", seal=newest.revision)
 
 
-async def _verify_logs(database: Database, settings: Settings) -> str:
+async def _verify_logs(database: Database, settings: Settings) -> Sentence:
     """Verify the logs, also against the session store; raises as ``verify_again``."""
     async with database.snapshot() as connection:
         names = [restore_epoch.name for restore_epoch in await restore_epochs.every(connection)]

@@ -14,7 +14,9 @@ from service.audit.chain.seals import RESTORED, REVISION_EVENT, Judgement, Revis
 from service.features.audit_proof.days import WITHIN, Audit
 from service.features.audit_proof.history import audit_history
 from service.features.audit_proof.history_seals import anchor_name, chains_of
+from service.features.audit_proof.sentences import sentence
 from service.features.audit_proof.walk import MOST_FAULTS
+from service.kernel.coded_sentences import Sentence
 from service.kernel.operator_error import OperatorError
 from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
@@ -205,7 +207,7 @@ async def verify_again(
     today: date | None = None,
     *,
     anchors: Anchors = Anchors([], {}, {}),  # noqa: B008 - nothing changes it
-) -> str:
+) -> Sentence:
     """Verify the recent days of the logs, and one older day in turn; return the results as text.
 
     Each run also verifies:
@@ -243,21 +245,16 @@ async def verify_again(
     history = await audit_history(database, chains_of(settings), anchors.history)
     if days := [day for log in TABLES for day in tampered[log]]:
         _log.error("a log is not as it was written", event_type="security", days=days)
-        named = ", ".join(days[:_MOST_NAMED])
-        raise TamperedError(
-            f"{len(days)} days of the logs were changed after they were written: {named}; run 'portcullis "
-            "audit verify' for details"
-        )
+        raise TamperedError(sentence("log_days_changed", count=len(days), days=days[:_MOST_NAMED]))
     if lineage.faults:
         _log.error("restores are not as they were", event_type="security", faults=lineage.faults)
-        raise TamperedError(f"restore records were changed: {lineage.faults[0]}")
+        raise TamperedError(sentence("restores_changed", fault=lineage.faults[0]))
     if revisions.faults:
-        raise TamperedError(f"policy revisions were changed after publishing: {revisions.faults[0]}")
+        raise TamperedError(sentence("revisions_changed", fault=revisions.faults[0]))
     if history.faults:
-        raise TamperedError(f"past rights were changed after sealing: {history.faults[0]}")
+        raise TamperedError(sentence("past_rights_changed", fault=history.faults[0]))
     count, left_out = sum(verified.values()), sum(len(outline.left_out) for outline in outlines)
-    rest = f"; {left_out} days of the logs were skipped, because their key is not set" if left_out else ""
-    return f"{count} days of the logs and {revisions.count} policy revisions are unchanged{rest}"
+    return sentence("logs_unchanged", days=count, revisions=revisions.count, skipped=left_out)
 
 
 async def _verify_revisions(

@@ -11,10 +11,12 @@ import structlog
 
 from service.features.chat import store
 from service.features.chat.bodies import body_of, message_of
+from service.features.chat.sentences import sentence
 from service.features.chat.store import ChatMessage
 from service.jobs.posting import PostFault, post
 from service.jobs.runner import Job
 from service.kernel.clock import now
+from service.kernel.coded_sentences import Sentence
 from service.kernel.languages import spelling_of
 from service.records.database.transactions import Connection, Database
 from service.settings import ChatDestination, Settings
@@ -79,7 +81,7 @@ class Sending:
         """Seconds between two polls; without destinations only old messages are deleted."""
         return LOOK_EVERY if self._destinations else 3600.0
 
-    async def run(self, database: Database) -> str:
+    async def run(self, database: Database) -> Sentence:
         """Post due messages, and return their numbers as text. Raises ``Unavailable``."""
         names = list(self._destinations)
         counts = {"sent": 0, "deferred": 0}
@@ -96,7 +98,7 @@ class Sending:
             given_up += outcome == "given_up"
             if outcome in counts:
                 counts[outcome] += 1
-        return f"{counts['sent']} messages sent, {counts['deferred']} deferred, {given_up} given up"
+        return sentence("messages_sent", **counts, given_up=given_up)
 
     async def _sent(self, database: Database, claimed: ChatMessage) -> str:
         destination = self._destinations[claimed.destination]

@@ -2,6 +2,7 @@
 
 from service.features.directories import store
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -10,7 +11,7 @@ from service.settings import Settings
 def jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the jobs of directories."""
 
-    async def update_member_roles(database: Database) -> str:
+    async def update_member_roles(database: Database) -> Sentence:
         from service.features.directories import members  # noqa: PLC0415 - it imports Casbin
 
         return await members.update_member_roles(database, settings, notices_of(settings))

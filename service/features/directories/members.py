@@ -22,7 +22,9 @@ from service.errors import Conflict, ValidationFailed
 from service.features.directories import store as directories
 from service.features.directories.directory import Directories
 from service.features.directories.managed import target_of
+from service.features.directories.sentences import sentence
 from service.features.directories.store import Member
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import Notices
 from service.kernel.write import Write
 from service.records.database.transactions import Database
@@ -38,7 +40,7 @@ _Ends: TypeAlias = tuple[datetime | None, datetime | None]
 _log = structlog.get_logger(__name__)
 
 
-async def update_member_roles(database: Database, settings: Settings, notices: Notices) -> str:
+async def update_member_roles(database: Database, settings: Settings, notices: Notices) -> Sentence:
     """Grant and end the roles of all waiting members, in portions; return their number as text.
 
     Progress is stored with each step: a stopped run continues, and a changed mapping restarts. The ceiling
@@ -50,7 +52,7 @@ async def update_member_roles(database: Database, settings: Settings, notices: N
             each.name for each in await directories.every(connection) if each.waiting_after is not None
         ]
     if not waiting:
-        return "no members are pending"
+        return sentence("no_member_pending")
     with closing(Passwords(settings.password)) as passwords:
         async with job_edits(database, settings) as edits:
             units, revocations = edits.units(), edits.revocations
@@ -62,7 +64,7 @@ async def update_member_roles(database: Database, settings: Settings, notices: N
                 units, accounts, revocations, notices, edits.clock.now, providers=settings.oidc.names
             )
             counts = [await _follow_all(settings, units, changes, name) for name in waiting]
-    return f"roles of {sum(counts)} members of {', '.join(waiting)} updated to the mapping"
+    return sentence("member_roles_updated", count=sum(counts), directories=waiting)
 
 
 async def _follow_all(settings: Settings, units: RightsUnits, changes: Directories, name: str) -> int:

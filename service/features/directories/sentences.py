@@ -32,5 +32,7 @@ sentence: Final = feature_sentences(
         "rename_newer": "rename the newer of the two: docs/guides/provision-from-a-directory.md",
         "no_provider": "no user signs in with a provider",
         "no_name_shared": "no provisioning directory has the name of a provider",
+        "no_member_pending": "no members are pending",
+        "member_roles_updated": "roles of {count} members of {directories} updated to the mapping",
     }
 )

@@ -3,6 +3,7 @@
 from typing import Final
 
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -14,7 +15,7 @@ _DAY: Final = 24 * _HOUR
 def jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the job, which never runs if ``auth.dormant_days`` is 0."""
 
-    async def settle_dormant(database: Database) -> str:
+    async def settle_dormant(database: Database) -> Sentence:
         from service.features.dormant_accounts.settling import settle  # noqa: PLC0415 - it imports Casbin
 
         return await settle(database, settings, notices_of(settings))

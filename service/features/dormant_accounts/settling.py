@@ -16,8 +16,10 @@ from service.audit.journal import enter_changes
 from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound
 from service.features.dormant_accounts import store as dormant
+from service.features.dormant_accounts.sentences import sentence
 from service.features.dormant_accounts.store import Quiet
 from service.kernel.clock import now
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange
 from service.kernel.write import Write
@@ -32,7 +34,7 @@ AT_ONCE: Final = 200
 _log = structlog.get_logger(__name__)
 
 
-async def settle(database: Database, settings: Settings, notices: Notices) -> str:
+async def settle(database: Database, settings: Settings, notices: Notices) -> Sentence:
     """Notify the owners of unused accounts, and disable those whose grace period after the notice is over.
 
     Each step is logged in the operation log. An account stays enabled if no administrator would remain, or an
@@ -40,7 +42,7 @@ async def settle(database: Database, settings: Settings, notices: Notices) -> st
     """
     auth = settings.auth
     if not auth.dormant_days:
-        return "auth.dormant_days is 0"
+        return sentence("dormancy_is_off")
     async with database.snapshot(within=30.0) as connection:
         quiet = await dormant.quiet(connection, auth.dormant_days)
     untold = [each for each in quiet if each.told_time is None][:AT_ONCE]
@@ -57,7 +59,7 @@ async def settle(database: Database, settings: Settings, notices: Notices) -> st
                     break
                 done = await disabler.disable(each)
                 disabled, kept = disabled + done, kept + (not done)
-    return f"{len(untold)} accounts notified, {disabled} disabled, {kept} kept"
+    return sentence("dormant_settled", notified=len(untold), disabled=disabled, kept=kept)
 
 
 async def _tell(database: Database, settings: Settings, notices: Notices, each: Quiet) -> None:

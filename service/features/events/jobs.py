@@ -5,8 +5,10 @@ from functools import partial
 from typing import Final
 
 from service.features.events import store, store_destinations
+from service.features.events.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Connection, Database
 from service.settings import Events, Settings
 
@@ -14,7 +16,7 @@ LOOK_EVERY: Final = 5.0
 """Seconds between two looks for recorded events."""
 
 
-async def put_in_order(database: Database) -> str:
+async def put_in_order(database: Database) -> Sentence:
     """Record assignments that have begun, and give all recorded events their places. Raises Unavailable."""
     ordered = begun = 0
     while True:
@@ -23,10 +25,10 @@ async def put_in_order(database: Database) -> str:
         async with database.transaction() as connection:
             ordered += (moved := await store.order(connection))
         if max(now_begun, moved) < store.AT_ONCE:
-            return f"{ordered} events in order, {begun} assignments begun"
+            return sentence("events_ordered", ordered=ordered, begun=begun)
 
 
-async def forget(database: Database, settings: Events) -> str:
+async def forget(database: Database, settings: Events) -> Sentence:
     """Delete events and dead letters after their days. Raises Unavailable."""
     kept = timedelta(days=settings.days)
     names = [destination.name for destination in settings.destinations]
@@ -37,7 +39,7 @@ async def forget(database: Database, settings: Events) -> str:
     async with database.transaction() as connection:
         await store_destinations.note_missed(connection, kept)
         await store_destinations.forget(connection, names, kept)
-    return f"{await forget_in_portions(database, forget_some)} events deleted"
+    return sentence("events_deleted", count=await forget_in_portions(database, forget_some))
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:

@@ -8,5 +8,7 @@ sentence: Final = feature_sentences(
     {
         "no_such_webhook": "There is no such destination",
         "webhook_not_started": "No worker has sent anything to this destination yet",
+        "events_ordered": "{ordered} events in order, {begun} assignments begun",
+        "events_deleted": "{count} events deleted",
     }
 )

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
@@ -17,6 +17,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.sync import unrouted
 from service.errors import Unavailable
 from service.features.explain.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import ORIGIN
@@ -86,8 +87,13 @@ class Impact:
     loses: Sequence[Difference]
     kept_out: KeptOut
     sessions: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Sentence, ...]
     demands: Sequence[DemandChange] = ()
+
+    @property
+    def warning_sentences(self) -> list[dict[str, Any]]:
+        """The warnings with their codes and parameters."""
+        return [warning.as_member() for warning in self.warnings]
 
 
 def moves_of(before: ByRoles, after: ByRoles) -> dict[Move, list[int]]:
@@ -194,7 +200,7 @@ class _Run:
         self._before: _Seen | None = None
         self._after: _Seen | None = None
         self.users: set[int] = set()
-        self.warnings: list[str] = []
+        self.warnings: list[Sentence] = []
 
     async def begin(self, connection: Connection) -> None:
         """Read the stored state; the snapshot stays the same until the rollback."""
@@ -216,7 +222,7 @@ class _Run:
         """Set the policy that would be in force."""
         self._policy = policy
 
-    def warn(self, warnings: Iterable[str]) -> None:
+    def warn(self, warnings: Iterable[Sentence]) -> None:
         """Add warnings about reasons that would prevent the change, and about its side effects."""
         self.warnings += warnings
 
@@ -241,18 +247,18 @@ class _Run:
 _USERS: Final = "/api/user/list"
 
 
-def _warnings(before: _Seen, after: _Seen) -> tuple[str, ...]:
+def _warnings(before: _Seen, after: _Seen) -> tuple[Sentence, ...]:
     """Return warnings for the caller: edits that the caller may not undo, and edits without effect."""
     warnings = []
     could, can = (passing(each.standing, each.caller, ADMINISTERING) for each in (before, after))
     if lost := sorted(could - can):
-        warnings.append(f"You would lose permissions that may be needed to undo this: {_named(lost)}")
+        warnings.append(sentence("would_lose_undo", **_named(lost)))
     old, new = before.standing.policy, after.standing.policy
     if codes := sorted(code for code in before.caller.codes if _loses_grant(new, code, after.caller)):
-        warnings.append(f"You would no longer hold {_named(codes)}, and could no longer grant it")
+        warnings.append(sentence("would_lose_grant", **_named(codes)))
     routes = list(new.rules.objects(ENDPOINT))
     warnings += [
-        f"No route serves {name}, so it changes no access"
+        sentence("resource_without_route", resource=name)
         for name in unrouted(sorted(registered(new) - registered(old)), routes)
     ]
     return tuple(warnings)
@@ -262,6 +268,6 @@ def _loses_grant(policy: Policy, code: str, held: HeldCodes) -> bool:
     return bool(policy.rules.codes(GRANT, code)) and not policy.judge(GRANT, code, held).allowed
 
 
-def _named(names: list[str], most: int = 10) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _named(names: list[str], most: int = 10) -> dict[str, Any]:
+    """Return the first names, and the number of the others, as parameters of a sentence."""
+    return {"codes": names[:most], "more": max(0, len(names) - most)}

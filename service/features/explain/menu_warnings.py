@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from service.features.explain.sentences import sentence
 from service.kernel.write import DryRun
 from service.laboratory.findings.menu_findings import menu_findings, placed_menus
 from service.records.database.transactions import Connection
@@ -14,4 +15,8 @@ async def warning_of_menus(connection: Connection, dry_run: DryRun) -> AsyncIter
     before = {*menu_findings(await placed_menus(connection))}
     yield
     after = menu_findings(await placed_menus(connection))
-    dry_run.warn(f"{finding.place}: {finding.reason}" for finding in after if finding not in before)
+    dry_run.warn(
+        sentence("warning_of_menu", menu=finding.place, finding=finding.reason)
+        for finding in after
+        if finding not in before
+    )

@@ -33,5 +33,11 @@ sentence: Final = feature_sentences(
         "text_is_no_code": "{code} is not a permission code",
         "method_and_path": "Name a method and a path, such as {example}",
         "nothing_changed": "Name what would be added or removed",
+        "would_lose_undo": "You would lose permissions that may be needed to undo this: {codes}"
+        "{more, plural, =0 {} other { and # more}}",
+        "would_lose_grant": "You would no longer hold {codes}{more, plural, =0 {} other { and # more}}, "
+        "and could no longer grant it",
+        "resource_without_route": "No route serves {resource}, so it changes no access",
+        "warning_of_menu": "{menu}: {finding}",
     }
 )

@@ -31,6 +31,7 @@ FEATURE = Feature(
     ),
     tables="schema",
     parts="parts:Sending",
+    sentences="sentences:sentence",
     jobs="jobs:jobs",
     checks="checks:CHECKS",
     rows="store_destinations:kept",

@@ -5,15 +5,17 @@ from functools import partial
 from typing import Final
 
 from service.features.export import store_entries
+from service.features.export.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Connection, Database
 from service.settings import Settings
 
 _DAY: Final = 86_400.0
 
 
-async def forget_dead_letters(database: Database, days: int) -> str:
+async def forget_dead_letters(database: Database, days: int) -> Sentence:
     """Delete dead letters older than ``days``, and decisions that no destination waits for.
 
     Raises Unavailable.
@@ -24,7 +26,7 @@ async def forget_dead_letters(database: Database, days: int) -> str:
 
     async with database.transaction() as connection:
         await store_entries.forget_sent_decisions(connection)
-    return f"{await forget_in_portions(database, forget)} dead letters deleted"
+    return sentence("dead_letters_deleted", count=await forget_in_portions(database, forget))
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:

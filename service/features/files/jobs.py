@@ -1,8 +1,10 @@
 """The cleanup of files as a job."""
 
 from service.features.files.orphan_cleanup import LONGEST, OrphanCleanup
+from service.features.files.sentences import sentence
 from service.files.object_store import object_store
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -11,9 +13,9 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the jobs."""
     objects = object_store(settings.objstore, settings.server.data / "files")
 
-    async def clean_up_orphans(database: Database) -> str:
+    async def clean_up_orphans(database: Database) -> Sentence:
         deleted = await OrphanCleanup(database, objects).once()
-        return "another sweep is running" if deleted is None else f"{deleted} objects deleted"
+        return sentence("sweep_elsewhere") if deleted is None else sentence("objects_deleted", count=deleted)
 
     return (
         Job(

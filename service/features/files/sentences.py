@@ -31,5 +31,7 @@ sentence: Final = feature_sentences(
         "file_name_is_path": "must have a file name, not a path",
         "file_name_ends": "must have a file name that neither begins nor ends with a space, nor ends with a "
         "dot",
+        "sweep_elsewhere": "another sweep is running",
+        "objects_deleted": "{count} objects deleted",
     }
 )

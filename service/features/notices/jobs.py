@@ -4,19 +4,23 @@ from typing import Final
 
 from service.features.notices import store_notices as notices
 from service.features.notices.sending import Sending
+from service.features.notices.sentences import sentence
 from service.features.second_factors.sealing import FactorKeys
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings
 
 _DAY: Final = 86_400.0
 
 
-async def forget_notices(database: Database) -> str:
+async def forget_notices(database: Database) -> Sentence:
     """Delete old notices, and devices last seen long ago. Raises ``Unavailable``."""
     count = await forget_in_portions(database, notices.forget_old)
-    return f"{count} notices and {await forget_in_portions(database, notices.forget_devices)} devices deleted"
+    return sentence(
+        "notices_deleted", notices=count, devices=await forget_in_portions(database, notices.forget_devices)
+    )
 
 
 def jobs(settings: Settings) -> tuple[Job, ...]:

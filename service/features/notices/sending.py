@@ -28,8 +28,10 @@ from service.features.notices.mail_server import (
     deliverable,
 )
 from service.features.notices.outbox import Sealing, about, new_message_id
+from service.features.notices.sentences import sentence
 from service.features.notices.store_mail import WaitingMail
 from service.kernel.clock import now
+from service.kernel.coded_sentences import Sentence
 from service.kernel.languages import FIRST, spelling_of
 from service.kernel.metrics import Sample, counted
 from service.kernel.operator_error import OperatorError
@@ -123,7 +125,7 @@ class Sending:
         """Return whether a run has work to do."""
         return await mail.pending(connection, sends=bool(self._settings.mail.url))
 
-    async def run(self, database: Database) -> str:
+    async def run(self, database: Database) -> Sentence:
         """Give up old mails, send due mails, and return their numbers as text.
 
         Raises ``OperatorError`` if the mail server takes no mail, and ``Unavailable``.
@@ -136,7 +138,7 @@ class Sending:
         if self._settings.mail.url:
             await self._send_due(database)
         done = {outcome: count - before[outcome] for outcome, count in self.counts.items()}
-        return f"{done['sent']} mails sent, {done['deferred']} deferred, {done['given_up']} given up"
+        return sentence("mails_sent", sent=done["sent"], deferred=done["deferred"], given_up=done["given_up"])
 
     async def _send_due(self, database: Database) -> None:
         begun = monotonic()
@@ -172,7 +174,7 @@ class Sending:
         except MailFault as fault:
             await self._failed(database, claimed, fault)
             if fault.of_server:
-                raise OperatorError(f"the mail server takes no mail: {fault.fault}") from None
+                raise OperatorError(sentence("mail_server_refuses", fault=fault.fault)) from None
         else:
             await self._note(database, claimed, None)
             self.counts["sent"] += 1

@@ -21,5 +21,8 @@ sentence: Final = feature_sentences(
         "mails_late_because": "{count, plural, one {# mail} other {# mails}} waiting, the oldest for "
         "{hours} h: {fault}",
         "mails_late": "{count, plural, one {# mail} other {# mails}} waiting, the oldest for {hours} h",
+        "notices_deleted": "{notices} notices and {devices} devices deleted",
+        "mails_sent": "{sent} mails sent, {deferred} deferred, {given_up} given up",
+        "mail_server_refuses": "the mail server takes no mail: {fault}",
     }
 )

@@ -1,6 +1,5 @@
 """Findings of the installation, and remaining first steps: ``/api/system``."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -24,7 +23,7 @@ from service.records.user_overview import oldest_user
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs
 from service.web.messages.record_schemas import shows
-from service.web.messages.schema import Id, Moment, Schema, moment
+from service.web.messages.schema import Id, Moment, Schema, SentenceParams, moment
 from service.web.requests.routes import Routes
 
 ON_THE_NODE: Final = sentence("details_on_node")
@@ -49,10 +48,10 @@ class CheckFinding(Schema):
     state: State
     message: Annotated[str, Meta(examples=["session store +0.0 s, database +0.0 s relative to this machine"])]
     code: Annotated[str, Meta(examples=["clocks_compared"])]
-    params: Annotated[Mapping[str, Any], Meta(examples=[{"store": "+0.0", "database": "+0.0"}])]
+    params: Annotated[SentenceParams, Meta(examples=[{"store": "+0.0", "database": "+0.0"}])]
     remedy: str | None
     remedy_code: str | None
-    remedy_params: Mapping[str, Any]
+    remedy_params: SentenceParams
     users: list[UserOfFinding]
 
 

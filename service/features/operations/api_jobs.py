@@ -12,7 +12,7 @@ from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs, writes
 from service.web.messages.record_schemas import Shown, shows
-from service.web.messages.schema import Schema
+from service.web.messages.schema import Schema, SentenceParams
 
 RUNS_SHOWN = 10
 """Number of the newest runs shown for each job."""
@@ -23,7 +23,13 @@ JobName = Annotated[str, Meta(examples=["file-sweep"])]
 
 @shows(jobs.JobRun, leave_out=("job_name",))
 class JobRun(Shown):
-    """A run of a job; `userName` requested it, null for a scheduled run."""
+    """A run of a job; `userName` requested it, null for a scheduled run.
+
+    Clients translate `detail` by `detailCode` and `detailParams`: null without a result, and for runs of
+    older versions.
+    """
+
+    detail_params: Annotated[SentenceParams, Meta(examples=[{"count": 12}])] | None
 
 
 @shows(jobs.StoredJob, leave_out=("job_name", "due_in"), before="runs")

@@ -3,8 +3,10 @@
 from typing import Final
 
 from service.features.permission_use import store
+from service.features.permission_use.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings
 
@@ -17,6 +19,6 @@ def jobs(_settings: Settings) -> tuple[Job, ...]:
     return (Job("old-uses", help_text, forget_uses, _DAY, after="log-maintenance"),)
 
 
-async def forget_uses(database: Database) -> str:
+async def forget_uses(database: Database) -> Sentence:
     """Delete the recorded uses of months that are no longer kept. Raises Unavailable."""
-    return f"{await forget_in_portions(database, store.forget_old)} months of users deleted"
+    return sentence("uses_deleted", count=await forget_in_portions(database, store.forget_old))

@@ -117,8 +117,8 @@ TABLES: Final = (
         table="job_run",
         kept="The last runs of each job",
         names="user_name",
-        texts="detail",
-        plain="job_name worker outcome",
+        texts="detail detail_params",
+        plain="job_name worker outcome detail_code",
     ),
     Kept(
         table="known_device",

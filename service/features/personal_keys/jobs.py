@@ -3,7 +3,9 @@
 from functools import partial
 
 from service.features.personal_keys import store
+from service.features.personal_keys.sentences import sentence
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import Facts, Notices, notices_of
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -25,7 +27,7 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
     )
 
 
-async def remind(database: Database, notices: Notices) -> str:
+async def remind(database: Database, notices: Notices) -> Sentence:
     """Notify the owners of keys that expire soon, once for each key. Raises Unavailable."""
     notified = 0
     while True:
@@ -36,4 +38,4 @@ async def remind(database: Database, notices: Notices) -> str:
                 await notices.notify(connection, key.user_id, "key_expires", "self", facts)
         notified += len(ending)
         if len(ending) < _AT_ONCE:
-            return f"{notified} owners notified"
+            return sentence("owners_notified", count=notified)

@@ -12,5 +12,6 @@ sentence: Final = feature_sentences(
         "key_lasts_too_long": "must be at most {most} seconds",
         "scope_of_everything": "must begin with a name: a key can't have all permissions",
         "not_an_api_key": "is no API key of this service",
+        "owners_notified": "{count} owners notified",
     }
 )

@@ -22,6 +22,8 @@ from service.features.reviews import store as reviews
 from service.features.reviews.evidence_content import digest_of, of_review
 from service.features.reviews.population import Reviewers, Undecidable
 from service.features.reviews.schema import Item, Review
+from service.features.reviews.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange
 from service.records.database.transactions import Connection, Database
@@ -168,14 +170,14 @@ def _event(
     )
 
 
-async def close_due(database: Database, settings: Settings, notices: Notices) -> str:
+async def close_due(database: Database, settings: Settings, notices: Notices) -> Sentence:
     """Close the reviews that are over by the session store's clock; used by a job.
 
     A review that can't be closed does not stop the others; the first failure is raised at the end.
     """
     async with database.snapshot() as connection:
         if not await reviews.is_due(connection):
-            return "no review is over"
+            return sentence("no_review_over")
     events: list[OperationEvent] = []
     closed = 0
     failures: list[Exception] = []
@@ -199,7 +201,7 @@ async def close_due(database: Database, settings: Settings, notices: Notices) ->
             await enter(settings, event)
     if failures:
         raise failures[0]
-    return f"{closed} of {len(due)} reviews closed"
+    return sentence("reviews_closed", closed=closed, due=len(due))
 
 
 _JOB_WITHIN: Final = 300.0  # seconds, of the job's 600

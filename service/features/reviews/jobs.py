@@ -1,7 +1,9 @@
 """The job that closes reviews that are over, and reminds reviewers of others."""
 
 from service.features.reviews import store
+from service.features.reviews.sentences import sentence
 from service.jobs.runner import Job
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -10,13 +12,14 @@ from service.settings import Settings
 def jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the job of reviews."""
 
-    async def close_reviews(database: Database) -> str:
+    async def close_reviews(database: Database) -> Sentence:
         from service.features.reviews.closing import close_due  # noqa: PLC0415 - it imports Casbin
         from service.features.reviews.notifying import remind  # noqa: PLC0415 - it imports Casbin
 
         notices = notices_of(settings)
         reminded = await remind(database, settings, notices)
-        return f"{await close_due(database, settings, notices)}, reviewers of {reminded} reminded"
+        closed = await close_due(database, settings, notices)
+        return sentence("reviews_settled", closed=closed, reminded=reminded)
 
     return (
         Job(

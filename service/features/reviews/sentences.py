@@ -44,5 +44,8 @@ sentence: Final = feature_sentences(
         "used nothing for {days} days, and {keys, plural, one {# API key} other {# API keys}} unused for as "
         "long",
         "revoke_unused": "portcullis policy unused lists them; revoke them",
+        "no_review_over": "no review is over",
+        "reviews_closed": "{closed} of {due} reviews closed",
+        "reviews_settled": "{closed}, reviewers of {reminded} reminded",
     }
 )

@@ -4,18 +4,20 @@ from service.errors import Unavailable
 from service.features.second_factors import store
 from service.features.second_factors.checking import about
 from service.features.second_factors.sealing import FactorKeys
+from service.features.second_factors.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 
 _AT_ONCE = 500  # secrets of one transaction
 
 
-async def reseal(database: Database, keys: FactorKeys) -> str:
+async def reseal(database: Database, keys: FactorKeys) -> Sentence:
     """Seal secrets of other keys with the current key, and return their number as text.
 
     A secret that none of the keys opens stays as it is. Raises ``Unavailable`` for the database.
     """
     if keys.current is None:
-        return "there is no key: see auth.factor_key"
+        return sentence("no_factor_key")
     done, lost = 0, 0
     last = 0
     while True:
@@ -31,5 +33,5 @@ async def reseal(database: Database, keys: FactorKeys) -> str:
                     await store.reseal(connection, app, sealed)
                     done += 1
         if len(apps) < _AT_ONCE:
-            return f"{done} secrets sealed with the current key, {lost} with an unknown key"
+            return sentence("secrets_resealed", sealed=done, unknown=lost)
         last = apps[-1].id

@@ -25,5 +25,7 @@ sentence: Final = feature_sentences(
         "{names}; their accounts are new",
         "enrol_factors": "have them enrol one: docs/guides/second-factors.md",
         "factors_of_administrators": "all {count} users who hold * have a second factor",
+        "no_factor_key": "there is no key: see auth.factor_key",
+        "secrets_resealed": "{sealed} secrets sealed with the current key, {unknown} with an unknown key",
     }
 )

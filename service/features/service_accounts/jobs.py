@@ -6,9 +6,11 @@ from typing import Final
 import structlog
 
 from service.features.service_accounts import store
+from service.features.service_accounts.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
 from service.jobs.runner import Job
 from service.kernel.clock import rfc3339
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Connection, Database
 from service.settings import Settings
 
@@ -40,16 +42,16 @@ def jobs(_settings: Settings) -> tuple[Job, ...]:
     )
 
 
-async def forget_keys(database: Database) -> str:
+async def forget_keys(database: Database) -> Sentence:
     """Delete API keys that expired ``KEYS_KEPT`` ago. Raises Unavailable."""
 
     async def forget(connection: Connection, most: int) -> int:
         return await store.forget_expired(connection, KEYS_KEPT, most)
 
-    return f"{await forget_in_portions(database, forget)} API keys deleted"
+    return sentence("keys_deleted", count=await forget_in_portions(database, forget))
 
 
-async def remind_of_keys(database: Database) -> str:
+async def remind_of_keys(database: Database) -> Sentence:
     """Log the API keys that expire within ``REMIND``, with the names of accounts. Raises Unavailable."""
     async with database.snapshot() as connection:
         keys = await store.expiring(connection, REMIND)
@@ -61,4 +63,4 @@ async def remind_of_keys(database: Database) -> str:
             user_name=key.user_name,
             expire_time=rfc3339(key.expire_time),
         )
-    return f"{len(keys)} API keys expire within {REMIND.days} days"
+    return sentence("keys_expire_soon", count=len(keys), days=REMIND.days)

@@ -19,5 +19,7 @@ sentence: Final = feature_sentences(
         "{keys}",
         "replace_keys": "make new keys for these accounts, and give them to their programs",
         "no_key_expires": "none expires within {days} days",
+        "keys_deleted": "{count} API keys deleted",
+        "keys_expire_soon": "{count} API keys expire within {days} days",
     }
 )

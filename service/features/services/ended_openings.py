@@ -4,6 +4,8 @@ from service.audit.chain.seals import seals_of
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
+from service.features.services.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.keyspace import SessionStore
 from service.records import openings
 from service.records.database.transactions import Database
@@ -13,14 +15,14 @@ CAUSE = "public access ended"
 """Cause of a revision that ends an opening."""
 
 
-async def close_ended(database: Database, settings: Settings) -> str:
+async def close_ended(database: Database, settings: Settings) -> Sentence:
     """Delete openings that have ended by the session store's clock, and publish what follows.
 
     Nothing hangs on it: lines end by themselves. Raises Unavailable, PolicyError and Conflict.
     """
     async with database.transaction() as connection:
         if not await openings.some_ended(connection):
-            return "no public access has ended"
+            return sentence("no_access_ended")
     shipped = configured(settings)
     async with SessionStore(settings.redis, settings.auth) as store:
         live = LivePolicy(shipped, seals_of(settings.oplog), store.synchronized.now)
@@ -29,4 +31,4 @@ async def close_ended(database: Database, settings: Settings) -> str:
         await live.load(database)
         async with changes.begin(CAUSE) as change:
             count = await openings.delete_ended(change.connection, change.now)
-    return f"{count} openings ended"
+    return sentence("openings_ended", count=count)

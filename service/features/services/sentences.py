@@ -13,5 +13,7 @@ sentence: Final = feature_sentences(
         "end_past": "This instant is past",
         "no_resource_of_service": "{service} has no such resource",
         "roles_of_account_changing": "The roles of the account are changing",
+        "no_access_ended": "no public access has ended",
+        "openings_ended": "{count} openings ended",
     }
 )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from service.kernel.core_sentences import sentence
 from service.laboratory.findings.findings import Finding
 from service.records import menus as stored
 from service.records.database.transactions import Connection
@@ -48,22 +49,21 @@ def menu_findings(menus: Collection[PlacedMenu]) -> list[Finding]:
     paths = {menu.id: path for menu in menus if (path := _path_of(menu, known)) is not None}
     names = {menu.id: menu.name for menu in menus if menu.name is not None}
     return [
-        *_doubled(NAME, names, known, "a front end has one route of a name: the last one"),
-        *_doubled(PATH, paths, known, "a front end shows one of them there"),
+        *_doubled(NAME, names, known),
+        *_doubled(PATH, paths, known),
         *_leading_nowhere(menus, {*paths.values()}),
     ]
 
 
-def _doubled(
-    code: str, values: Mapping[int, str], known: Mapping[int, PlacedMenu], why: str
-) -> Iterator[Finding]:
+def _doubled(code: str, values: Mapping[int, str], known: Mapping[int, PlacedMenu]) -> Iterator[Finding]:
     having: defaultdict[str, list[int]] = defaultdict(list)
     for menu_id, value in values.items():
         having[value].append(menu_id)
     for value, ids in sorted(having.items()):
         if len(ids) > 1:
-            titles = ", ".join(f"{known[menu_id].title} ({menu_id})" for menu_id in sorted(ids))
-            yield Finding(code, value, f"the menus {titles} have it: {why}")
+            titles = [f"{known[menu_id].title} ({menu_id})" for menu_id in sorted(ids)]
+            reason = sentence("menu_name_shared" if code == NAME else "menu_path_shared", menus=titles)
+            yield Finding(code, value, reason)
 
 
 def _leading_nowhere(menus: Collection[PlacedMenu], paths: Collection[str]) -> Iterator[Finding]:
@@ -74,9 +74,7 @@ def _leading_nowhere(menus: Collection[PlacedMenu], paths: Collection[str]) -> I
         target = re.split(r"[?#]", menu.redirect)[0]
         if not any(pattern.fullmatch(target) for pattern in patterns):
             place = f"{menu.title} ({menu.id})"
-            yield Finding(
-                REDIRECT, place, f"it redirects to {menu.redirect}, which is the path of no enabled menu"
-            )
+            yield Finding(REDIRECT, place, sentence("menu_redirects_nowhere", path=menu.redirect))
 
 
 def _path_of(menu: PlacedMenu, known: Mapping[int, PlacedMenu]) -> str | None:

@@ -93,5 +93,8 @@ job_run = sa.Table(
         server_default="running",
     ),
     sa.Column("detail", sa.Text, nullable=False, server_default=""),
+    # The code and the parameters of the sentence in ``detail``.
+    sa.Column("detail_code", sa.Text),
+    sa.Column("detail_params", JSONB),
     sa.Index(None, "job_name", "id"),
 )

@@ -11,7 +11,7 @@ from service.kernel.write import Write
 from service.web.messages.access_change import AccessChange
 from service.web.messages.bodies import query_of
 from service.web.messages.context import RequestContext
-from service.web.messages.schema import Schema
+from service.web.messages.schema import Schema, SentenceParams
 
 ImpactOf = Callable[[Caller, Callable[[Write], Awaitable[object]]], Awaitable[object]]
 """Makes a write that saves nothing, and returns its impact, with the fields of ``Preview``."""
@@ -85,8 +85,22 @@ class DemandChange(Schema):
     after: Annotated[list[str], Meta(examples=[["@service", "@two-factors"]])]
 
 
+class StatedSentence(Schema):
+    """A sentence of the service: clients translate `message` by `code` and `params`."""
+
+    code: Annotated[str, Meta(examples=["would_lose_undo"])]
+    params: Annotated[SentenceParams, Meta(examples=[{"codes": ["system:role:update"], "more": 0}])]
+    message: Annotated[
+        str,
+        Meta(examples=["You would lose permissions that may be needed to undo this: system:role:update"]),
+    ]
+
+
 class Preview(Schema):
-    """The impact of a change; nothing was saved."""
+    """The impact of a change; nothing was saved.
+
+    `warningSentences` are the `warnings` with codes and parameters.
+    """
 
     gains: list[AccessChange]
     loses: list[AccessChange]
@@ -95,6 +109,7 @@ class Preview(Schema):
         int, Meta(ge=0, examples=[2], description="Sessions that would need a refresh, or would end.")
     ]
     warnings: Annotated[list[str], Meta(examples=[[]])]
+    warning_sentences: Annotated[list[StatedSentence], Meta(examples=[[]])]
     demands: list[DemandChange]
 
 

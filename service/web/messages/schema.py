@@ -7,7 +7,7 @@ milliseconds. In bodies and queries they are aware ``datetime`` (``Annotated[dat
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from types import SimpleNamespace
@@ -72,6 +72,8 @@ def _read(schema: Any, names: set[str], free: list[Any]) -> bool:
     """Add the names in ``schema`` to ``names``, its free objects to ``free``; True if it allows others."""
     if isinstance(schema, list):
         below, is_open = schema, False
+    elif isinstance(schema, dict) and schema.get("title") == SENTENCE_PARAMS.title:
+        return False
     elif isinstance(schema, dict) and "propertyNames" in schema:
         free.append(schema)
         return False
@@ -101,6 +103,13 @@ Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:ro
 """A line of the policy."""
 
 UpdatedBy = value_rules.UpdatedBy
+
+SENTENCE_PARAMS: Final = Meta(
+    title="SentenceParams",
+    description="The parameters of a sentence: texts, numbers, lists of texts or sentences.",
+)
+SentenceParams = Annotated[Mapping[str, Any], SENTENCE_PARAMS]
+"""The parameters of a sentence, which hold no secret: see ``service.kernel.coded_sentences``."""
 
 T = TypeVar("T")
 F = TypeVar("F")
@@ -265,9 +274,12 @@ def is_protocol(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, ProtocolSchema)
 
 
-def envelope(data: object, warnings: Sequence[str] = ()) -> bytes:
-    """Return ``{"data": …}`` as JSON, with ``warnings`` if there are any."""
-    more = b',"warnings":' + json_text(warnings) if warnings else b""
+def envelope(data: object, warnings: Sequence[Sentence] = ()) -> bytes:
+    """Return ``{"data": …}`` as JSON, with ``warnings`` and ``warningSentences`` if there are any."""
+    more = b""
+    if warnings:
+        stated = [warning.as_member() for warning in warnings]
+        more = b',"warnings":' + json_text(warnings) + b',"warningSentences":' + json_text(stated)
     return b'{"data":' + json_text(data) + more + b"}"
 
 

@@ -54,6 +54,7 @@ _NULL: Final = {"type": "null"}
 # For a type of only null, openapi-generator fails, or imports a missing file.
 _NOTHING: Final = {"type": ["object", "null"]}
 _WARNINGS: Final = {"type": "array", "items": {"type": "string"}}
+_STATED: Final = {"type": "array", "items": {"$ref": f"{SCHEMAS}StatedSentence"}}
 _EXAMPLES: Final = ("example", "examples")
 
 
@@ -94,9 +95,8 @@ def _named(part: Any, by_title: dict[str, Any]) -> Any:
             part["title"] = name
     named = "enum" in part or "x-extensible-enum" in part or part.get("type") == "object"
     if isinstance(name := part.get("title"), str) and named:
-        about = {
-            key: part[key] for key in ("description", "default", "examples") if key in part and "enum" in part
-        }
+        own = ("description", "default", "examples") if "enum" in part else ("examples",)
+        about = {key: part[key] for key in own if key in part}
         schema = _members({key: value for key, value in part.items() if key not in about}, by_title)
         if by_title.setdefault(name, schema) != schema:
             raise ValueError(f"Two schemas have the title {name}")
@@ -119,7 +119,7 @@ def envelope_of(data: dict[str, Any], preview: dict[str, Any] | None = None) -> 
     title = {"title": f"{name}{kind}"} if (name := _name_of(data)) else {}
     members = {"data": _NOTHING if data == _NULL else data}
     if preview is not None:
-        members |= {"preview": preview, "warnings": _WARNINGS}
+        members |= {"preview": preview, "warnings": _WARNINGS, "warningSentences": _STATED}
     return {**title, "type": "object", "properties": members, "required": ["data"]}
 
 

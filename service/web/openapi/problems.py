@@ -13,7 +13,7 @@ from service.kernel.core_sentences import every_sentence, sentence
 from service.kernel.fields import camel
 from service.web.messages.dialect import Dialect
 from service.web.messages.operation_metadata import Operation
-from service.web.messages.schema import is_protocol
+from service.web.messages.schema import SENTENCE_PARAMS, is_protocol
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
 
 SCHEMAS: Final = "#/components/schemas/"
@@ -61,9 +61,11 @@ def _code_schema() -> dict[str, Any]:
 
 
 _CODE: Final = _code_schema()
-_PARAMS: Final = _object(
-    "SentenceParams", "The parameters of a sentence: texts, numbers, lists of texts or sentences.", {}, []
-) | {"additionalProperties": True}
+_PARAMS: Final = {
+    "title": SENTENCE_PARAMS.title,
+    "description": SENTENCE_PARAMS.description,
+    "type": "object",
+}
 _FIELD_ERROR: Final = _object(
     "FieldError",
     "A broken rule, with the code and the parameters of its message. In a row of a table, `code` is that of "
@@ -84,7 +86,13 @@ _FIELD_ERROR: Final = _object(
 _BROKEN: Final = _object(
     "BrokenInvariant",
     "An invariant that the change would break.",
-    {"name": _TEXT, "reason": _TEXT, "finding": _TEXT},
+    {
+        "name": _TEXT,
+        "reason": _TEXT,
+        "finding": _TEXT,
+        "findingCode": _CODE,
+        "findingParams": _PARAMS,
+    },
     ["name", "reason", "finding"],
 )
 _OBSTACLE: Final = _object(

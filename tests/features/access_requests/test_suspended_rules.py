@@ -64,6 +64,7 @@ async def test_a_suspended_rule_is_in_force_once_somebody_saves_it_who_may_grant
     assert again.json["warnings"] == [
         "The role heron can be requested: its requests now also give system:menu:list"
     ]
+    assert [each["code"] for each in again.json["warningSentences"]] == ["requests_give_more"]
     assert not await suspended(house, number)
 
 

@@ -226,7 +226,7 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside, con
         assert answer.status == 200, (method, path, answer.body)
         assert set(answer.json) == {"data", "preview"}
         assert set(answer.json["preview"]) == {
-            *("gains", "loses", "keptOut", "sessions", "warnings", "demands")
+            *("gains", "loses", "keptOut", "sessions", "warnings", "warningSentences", "demands")
         }
         assert answer.header("etag") is None
         assert answer.header("x-policy-in-force") is None
@@ -379,6 +379,12 @@ async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_eff
             "/api/menu/{id}"
         ),
         "You would no longer hold system:menu:update, and could no longer grant it",
+    ]
+    assert [
+        (each["code"], each["params"]["more"], each["message"]) for each in impact["warningSentences"]
+    ] == [
+        ("would_lose_undo", 0, impact["warnings"][0]),
+        ("would_lose_grant", 0, impact["warnings"][1]),
     ]
     assert stray["warnings"] == ["No route serves GET /api/strange/{id}, so it changes no access"]
 

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "v0079"
-down_revision = "v0078"
+revision = "v0080"
+down_revision = "v0079"
 kind = "expand"
 least_version = "0.2.0"
 
