@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from service.administration import menu_edits, resource_edits, role_edits
@@ -14,6 +15,7 @@ from service.administration.unit_of_work import (
     UnitOfWork,
     UnitsOfWork,
 )
+from service.kernel.core_sentences import sentence
 from service.kernel.write import Write
 
 R = TypeVar("R")
@@ -43,7 +45,7 @@ MENUS: Final = RecordEdits(
     menu_edits.create,
     menu_edits.update,
     menu_edits.delete,
-    lambda given: f"{given.get('auth_mark') or repr(given['title'])} created",
+    lambda given: sentence("cause_menu_created", name=given.get("auth_mark") or repr(given["title"])),
 )
 ROLES: Final = RecordEdits("role", role_edits.create, role_edits.update, role_edits.delete, None)
 RESOURCES: Final = RecordEdits(
@@ -51,7 +53,7 @@ RESOURCES: Final = RecordEdits(
     resource_edits.create,
     resource_edits.update,
     resource_edits.delete,
-    lambda given: f"{given['method']} {given['path']} registered",
+    lambda given: sentence("cause_resource_registered", name=f"{given['method']} {given['path']}"),
 )
 
 
@@ -83,12 +85,12 @@ class Changes:
         update = self.edits.update
         assert update is not None  # noqa: S101 - such records have no endpoint that edits them
         return await self.make(
-            write, lambda name: f"{name} edited", lambda unit: update(unit, record_id, given, match)
+            write, partial(sentence, "cause_edited"), lambda unit: update(unit, record_id, given, match)
         )
 
     async def delete(self, write: Write, record_id: int, match: Match) -> Saved[None]:
         return await self.make(
-            write, lambda name: f"{name} deleted", lambda unit: self.edits.delete(unit, record_id, match)
+            write, partial(sentence, "cause_deleted"), lambda unit: self.edits.delete(unit, record_id, match)
         )
 
     async def make(self, write: Write, cause: Cause, edit: Callable[[UnitOfWork], Awaitable[R]]) -> Saved[R]:

@@ -15,6 +15,7 @@ from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
 from service.errors import Overloaded
 from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.feature import sole
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
@@ -58,8 +59,8 @@ class PublishingRequiredError(Exception):
     """An edit changes lines of the policy in a unit that publishes nothing: it needs one that does."""
 
 
-Cause: TypeAlias = str | Callable[[str], str]
-"""Describes a change in the list of revisions: a text, or a function of the name of the changed record."""
+Cause: TypeAlias = str | Callable[..., Sentence]
+"""Describes a change in the list of revisions: a sentence, or a function of kind and name of its record."""
 
 
 @dataclass(slots=True)
@@ -245,8 +246,8 @@ class UnitsOfWork(RightsUnits):
                 menus = _warning_of_menus(change.connection, write.dry_run)
                 async with watching(change.connection, check.watches), menus:
                     yield unit
-                text = cause if isinstance(cause, str) else cause(_named(unit.changes))
-                change.cause = f"{text} by {caller.user_name}"
+                act = cause if isinstance(cause, str) else cause(**_named(unit.changes))
+                change.cause = sentence("cause_by", act=act, user=caller.user_name)
             still = partial(self._delegation.recheck_rights, self._database, change.connection)
             change.before_commit(partial(still, caller, check))
             # A change that the new policy forbids must not make users refresh, so this comes last.
@@ -255,6 +256,7 @@ class UnitsOfWork(RightsUnits):
         await self._finish(unit)
 
 
-def _named(changes: Sequence[FieldChange]) -> str:
-    """Return the first changed record by kind and name, as in ``resource GET /api/report``."""
-    return changes[0].target.replace(":", " ", 1) if changes else "a record"
+def _named(changes: Sequence[FieldChange]) -> dict[str, str]:
+    """Return the kind and the name of the first changed record."""
+    kind, _, name = changes[0].target.partition(":") if changes else ("a", "", "record")
+    return {"kind": kind, "name": name}

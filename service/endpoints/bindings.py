@@ -1,6 +1,7 @@
 """Bindings between Buttons and resources: below ``/api/resource`` and ``/api/menu``."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -12,6 +13,7 @@ from service.endpoints.record_endpoints import RecordEndpoint, in_force, require
 from service.endpoints.resources import RESOURCE
 from service.errors import NotFound
 from service.kernel.codes import MAX_CODE_LENGTH, MOST_LINKED
+from service.kernel.core_sentences import sentence
 from service.records import bindings, menus, resources
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import example_parameters, needs
@@ -117,7 +119,7 @@ class ResourceButtons(RecordEndpoint[Changes], at="/api/resource/{id}/buttons"):
 
         saved = await self.changes.make(
             context.write,
-            lambda name: f"Buttons of {name} replaced",
+            partial(sentence, "cause_buttons_replaced"),
             lambda unit: resource_edits.bind_buttons(unit, id, Buttons(**body.given()), match),
         )
         shown = _buttons(saved.record)
@@ -151,7 +153,7 @@ class ButtonResources(RecordEndpoint[Changes], at="/api/menu/{id}/resources"):
 
         saved = await self.changes.make(
             context.write,
-            lambda name: f"resources of {name} replaced",
+            partial(sentence, "cause_resources_replaced"),
             lambda unit: resource_edits.bind_resources(unit, id, body.resource_ids, match),
         )
         shown = _resources(saved.record)

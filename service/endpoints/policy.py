@@ -12,6 +12,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict
+from service.kernel.core_sentences import sentence
 from service.records.published.policy_workers import PolicyWorker
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs, writes
@@ -101,7 +102,8 @@ class Reload(Endpoint[PolicyChanges], at="/api/policy/reload"):
         force.
         """
         user_name = context.user.user_name
-        context.policy = policy = await self.part.reload(f"reload by {user_name}", user_name=user_name)
+        cause = sentence("cause_by", act=sentence("cause_reload"), user=user_name)
+        context.policy = policy = await self.part.reload(cause, user_name=user_name)
         return Published(policy_revision=policy.revision)
 
 

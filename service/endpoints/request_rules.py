@@ -1,5 +1,6 @@
 """Rules for requesting roles: ``/api/role/{id}/request-rule``."""
 
+from functools import partial
 from typing import Annotated, Final
 
 from msgspec import Meta
@@ -11,6 +12,7 @@ from service.administration.request_rules import Match
 from service.endpoints.record_endpoints import RecordEndpoint, in_force
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.core_sentences import sentence
 from service.kernel.request_objects import MOST_APPROVALS, MOST_STAGES
 from service.records.request_rules import RequestRule, RuleValues
 from service.web.messages.context import RequestContext
@@ -103,7 +105,7 @@ class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
         values = RuleValues(**given, stage_approvals=tuple(stage.approvals for stage in stages))
         saved = await self.changes.make(
             context.write,
-            lambda name: f"request rule of {name} set",
+            partial(sentence, "cause_rule_set"),
             lambda unit: request_rules.put(unit, id, values, _unchanged(context)),
         )
         shown = RequestRuleOfRole.of(saved.record)
@@ -117,7 +119,7 @@ class RuleOfRole(RecordEndpoint[Changes], at="/api/role/{id}/request-rule"):
         """Delete the request rule of a role, by the rules of an edit."""
         saved = await self.changes.make(
             context.write,
-            lambda name: f"request rule of {name} deleted",
+            partial(sentence, "cause_rule_deleted"),
             lambda unit: request_rules.delete(unit, id, _unchanged(context)),
         )
         return Published(policy_revision=in_force(context, saved))

@@ -1,5 +1,6 @@
 """Resources: routes that administrators register to guard them: ``/api/resource``."""
 
+from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Final
 
@@ -11,6 +12,7 @@ from service.authz.engine.paths import registered_fault
 from service.endpoints.record_endpoints import RecordEndpoint, RecordKind
 from service.errors import ValidationFailed
 from service.kernel.codes import MOST_LINKED
+from service.kernel.core_sentences import sentence
 from service.kernel.value_rules import Method, ServiceName
 from service.records import resources
 from service.web.messages import record_schemas
@@ -182,7 +184,7 @@ class ResourceState(RecordEndpoint[Changes], at="/api/resource/{id}/enabled"):
         match = unchanged(context)
         saved = await self.changes.make(
             context.write,
-            lambda name: f"{name} {'enabled' if body.enabled else 'disabled'}",
+            partial(sentence, "cause_enabled" if body.enabled else "cause_disabled"),
             lambda unit: resource_edits.set_enabled(unit, id, body.enabled, match),
         )
         answer: SavedResource = RESOURCE.record_answer(context, saved)

@@ -1,6 +1,7 @@
 """Roles: ``/api/role``."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Final
 
 from msgspec import UNSET, Meta, UnsetType
@@ -222,7 +223,9 @@ class RolePermissions(RecordEndpoint[Changes], at="/api/role/{id}/permissions"):
         if not given:
             raise ValidationFailed(("menuIds", sentence("menus_or_permissions")))
         saved = await self.changes.make(
-            context.write, "", lambda unit: role_edits.set_menus(unit, id, given, match)
+            context.write,
+            partial(sentence, "cause_permissions_replaced"),
+            lambda unit: role_edits.set_menus(unit, id, given, match),
         )
         shown = _shown(saved.record)
         answer_tag(context, content_tag(shown))

@@ -208,6 +208,16 @@ _STORES: Final = {
     "policy_unpublishable": "The policy can't be published: {fault}",
     "revision_too_old": "This worker has a revision older than {revision}",
     "revision_unread": "The newest policy revision is unknown",
+    "seal_differs": "its seal does not match its content",
+    "seal_key_not_set": "it must be sealed with a key that is not configured here: set oplog.chain_key or "
+    "oplog.chain_previous_key",
+    "seal_missing": "it has no seal, although every revision since {since} has one",
+    "stored_lines_differ": "the stored lines differ from the history",
+    "prior_revision_differs": "the previous revision {revision} differs from its published version",
+    "revision_forged": "revision {revision} was not published here: {reason}",
+    "newest_revisions_lost": "the database has lost policy revisions that were in force",
+    "revision_unusable": "no worker can use the newest policy revision",
+    "kept_lines_differ": "its lines in the history differ from the published lines",
     "revision_differs": "Revision {revision} differs from its published version: {reason}",
 }
 
@@ -456,6 +466,31 @@ _WARNINGS: Final = {
 }
 """Warnings about a change."""
 
+_CAUSES: Final = {
+    "cause_by": "{act} by {user}",
+    "cause_start": "start",
+    "cause_reload": "reload",
+    "cause_edited": "{kind} {name} edited",
+    "cause_edited_many": "{count} {kind} edited",
+    "cause_deleted": "{kind} {name} deleted",
+    "cause_enabled": "{kind} {name} enabled",
+    "cause_disabled": "{kind} {name} disabled",
+    "cause_menu_created": "{name} created",
+    "cause_resource_registered": "{name} registered",
+    "cause_buttons_replaced": "Buttons of {kind} {name} replaced",
+    "cause_resources_replaced": "resources of {kind} {name} replaced",
+    "cause_permissions_replaced": "permissions of {kind} {name} replaced",
+    "cause_rule_set": "request rule of {kind} {name} set",
+    "cause_rule_deleted": "request rule of {kind} {name} deleted",
+    "cause_unlocked": "resource {resource} unlocked",
+    "cause_synchronized": "policy sync",
+    "cause_published_anew": "published anew",
+    "cause_derived_again": "derived again: {fault}",
+    "cause_sealed_from_here": "each revision is sealed from here on",
+    "cause_backup_restored": "restored from the backup {backup}",
+}
+"""The causes of revisions, by which ``service.features.policy_history.causes`` knows stored ones."""
+
 _JOBS: Final = {
     "run_abandoned": "the process that ran it has ended",
     "run_stopped": "the service has ended meanwhile",
@@ -469,9 +504,9 @@ _JOBS: Final = {
 }
 """The results of jobs."""
 
-sentence: Final = Sentences(
-    _VALUES | _TYPES | _REQUESTS | _STORES | _RECORDS | _LINES | _FINDINGS | _INVARIANTS | _WARNINGS | _JOBS
-)
+_TEXTS: Final = _VALUES | _TYPES | _REQUESTS | _STORES | _RECORDS | _LINES | _FINDINGS
+
+sentence: Final = Sentences(_TEXTS | _INVARIANTS | _WARNINGS | _CAUSES | _JOBS)
 """The sentences of the core."""
 
 

@@ -22,6 +22,7 @@ from service.authz.publishing.sync import differences, register
 from service.errors import Refusal
 from service.files.bucket import create_bucket
 from service.files.object_store import object_store
+from service.kernel.core_sentences import sentence
 from service.kernel.operator_error import OperatorError
 from service.operator.errors import PasswordError, UnpreparedError
 from service.operator.known_routes import routes_of_code
@@ -170,7 +171,7 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
                 raise UnpreparedError(_UNKNOWN_KEY.format(latest.revision))
             # The stored records decide, whatever the newest revision contains. The revision is sealed if
             # there is a key.
-            policy = await publish_if_changed(connection, shipped, seals, "start", anew=True)
+            policy = await publish_if_changed(connection, shipped, seals, sentence("cause_start"), anew=True)
             await seals.renew(connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
         # The start continues: otherwise the broken invariants could not be repaired.

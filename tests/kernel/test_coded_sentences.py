@@ -27,12 +27,13 @@ OUR_OWN = {"service/kernel/coded_sentences.py", "service/errors.py"}
 """The mechanism itself."""
 PASSED_ON = {
     "service/features/operations/api.py",
+    "service/features/policy_history/causes.py",
     "service/jobs/runner.py",
     "service/kernel/strict_yaml.py",
     "service/kernel/type_faults.py",
 }
-"""Pass on a text of a parser, for the operator who reads a file; a finding, whose codes have a test; or the
-result of a job of an extension.
+"""Pass on a text of a parser, for the operator who reads a file; a finding, whose codes have a test; the
+result of a job of an extension; or a cause of an older version.
 """
 
 SAYINGS = Sentences(
@@ -125,6 +126,9 @@ def raised() -> list[tuple[str, str, frozenset[str] | None]]:
             params = None if keywords is None else frozenset(str(each.arg) for each in keywords)
             place = f"{name}:{call.lineno}"
             made += [(place, code, params) for code in codes(call.args[0])]
+        for call in calls(path, {"partial"}):  # called with the parameters that it lacks
+            if ast.unparse(call.args[0]) == "sentence":
+                made += [(f"{name}:{call.lineno}", code, None) for code in codes(call.args[1])]
     return made
 
 

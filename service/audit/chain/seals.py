@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from service.audit.chain.form import Chain
 from service.errors import RevisionUntrusted
+from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence
 from service.records.database.transactions import Connection
 from service.records.installation.restore_epochs import RestoreEpoch
@@ -76,7 +77,7 @@ class Judgement:
     """Authenticity of a revision, and the reason against it."""
 
     authenticity: Authenticity
-    reason: str = ""
+    reason: Sentence | None = None
 
     @property
     def is_trusted(self) -> bool:
@@ -84,10 +85,6 @@ class Judgement:
         return self.authenticity in ("sealed", "unsealed")
 
 
-_NOT_SET: Final = (
-    "it must be sealed with a key that is not configured here: set oplog.chain_key or "
-    "oplog.chain_previous_key"
-)
 SEALED: Final = Judgement("sealed")
 UNSEALED: Final = Judgement("unsealed")
 
@@ -135,15 +132,15 @@ class RevisionSeals:
         if known := [key for key in self.key_ids if key in stored]:
             right = self.made_for(revision)
             if any(stored[key] != right[key] for key in known):
-                return Judgement("forged", "its seal does not match its content")
+                return Judgement("forged", sentence("seal_differs"))
             self._note(revision)
             return SEALED
         since = revision.sealed_from if self.sealed_from is None else self.sealed_from
         if since is None or revision.revision < since:
             return UNSEALED
         if stored or not self.key_ids:
-            return Judgement("unknown_key", _NOT_SET)
-        return Judgement("forged", f"it has no seal, although every revision since {since} has one")
+            return Judgement("unknown_key", sentence("seal_key_not_set"))
+        return Judgement("forged", sentence("seal_missing", since=since))
 
     async def judged(self, connection: Connection, revision: PolicyRevision) -> Judgement:
         """Learn, and judge."""
@@ -159,7 +156,7 @@ class RevisionSeals:
         if not judgement.is_trusted or revision.lines_digest is None:
             return judgement
         if await policy_history.lines_digest(connection, revision.revision) != revision.lines_digest:
-            return Judgement("forged", "its lines in the history differ from the published lines")
+            return Judgement("forged", sentence("kept_lines_differ"))
         return judgement
 
     async def require(self, connection: Connection, *numbers: int) -> None:
@@ -173,7 +170,7 @@ class RevisionSeals:
                 judgement = await self.judged_with_lines(connection, revision)
                 if not judgement.is_trusted:
                     raise RevisionUntrusted(
-                        sentence("revision_differs", revision=number, reason=judgement.reason)
+                        sentence("revision_differs", revision=number, reason=judgement.reason or "")
                     )
 
     async def learn(self, connection: Connection) -> None:

@@ -124,7 +124,7 @@ def broken(violations: Sequence[Violation]) -> Conflict:
         {
             "name": violation.statement.name,
             "reason": violation.statement.reason,
-            "finding": violation.finding,
+            "finding": str(violation.finding),
             "findingCode": violation.finding.code,
             "findingParams": violation.finding.params,
         }

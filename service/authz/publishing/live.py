@@ -37,7 +37,7 @@ class UntrustedRevisionError(PolicyError):
         self.judgement = judgement
 
 
-_FORGOTTEN: Final = Judgement("forged", "the stored lines differ from the history")
+_FORGOTTEN: Final = Judgement("forged", sentence("stored_lines_differ"))
 _UNCONFIRMED: Final = UNCONFIRMED.total_seconds()
 
 

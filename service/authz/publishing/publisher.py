@@ -171,7 +171,7 @@ async def _base(connection: Connection, seals: RevisionSeals, *, anew: bool) -> 
         "a policy revision was not published here",
         event_type="security",
         revision=latest.revision,
-        reason=judgement.reason,
+        reason=str(judgement.reason),
     )
     passed_over = 1
     async for revision in policy_revisions.older(connection, latest.revision):

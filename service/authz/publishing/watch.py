@@ -17,6 +17,8 @@ from service.authz.publishing.announced import AnnouncedRevision, Newest
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
 from service.authz.publishing.static_policies import StaticPolicies
 from service.errors import Unavailable
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.metrics import Health, State
 from service.keyspace import Announcement
 from service.records.database.transactions import Database
@@ -43,8 +45,8 @@ Mend = Callable[[str, int], Awaitable[None]]
 """Publishes the stored data anew; see ``PolicyChanges.mend``."""
 
 _NOTHING: Final = Announcement({}, None)
-_LOST: Final = "the database has lost policy revisions that were in force"
-_UNUSABLE: Final = "no worker can use the newest policy revision"
+_LOST: Final = sentence("newest_revisions_lost")
+_UNUSABLE: Final = sentence("revision_unusable")
 
 _log = structlog.get_logger()
 
@@ -240,14 +242,14 @@ class PolicyWatch:
             present = await policy_workers.present(connection)
         return any(other.revision >= newest for other in present if other.worker != self.worker)
 
-    async def _republish(self, why: str, newest: int, least: int) -> bool:
+    async def _republish(self, why: Sentence, newest: int, least: int) -> bool:
         """Publish the stored data, as revision ``least`` or a later one; return whether that was done."""
         if self._mend is None:
             return False
         in_force = self._live.current.revision
-        _log.error(why, event_type="security", newest=newest, in_force=in_force)
+        _log.error(str(why), event_type="security", newest=newest, in_force=in_force)
         try:
-            await self._mend(f"derived again: {why}", least)
+            await self._mend(sentence("cause_derived_again", fault=why), least)
         except PolicyError as fault:
             self._say(str(fault))
             return False
@@ -287,7 +289,7 @@ class PolicyWatch:
             return
         if seals.can_all_seal(present):
             with suppress(PolicyError):  # the next change of the stored data reports it
-                await self._mend("each revision is sealed from here on", revision + 1)
+                await self._mend(sentence("cause_sealed_from_here"), revision + 1)
 
     def _say(self, fault: str | None, untrusted: int | None = None) -> None:
         self.untrusted = untrusted
@@ -354,8 +356,8 @@ class PolicyWatch:
         await asyncio.sleep(self._poll_every)
 
 
-def _forged(revision: int, reason: str) -> str:
-    return f"revision {revision} was not published here: {reason}"
+def _forged(revision: int, reason: Sentence | None) -> Sentence:
+    return sentence("revision_forged", revision=revision, reason=reason or "")
 
 
 async def _forever(step: Callable[[], Awaitable[None]]) -> None:

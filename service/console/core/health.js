@@ -28,21 +28,7 @@ export async function readTexts() {
   const findings = await read();
   const { items } = findings;
   const messages = await inLanguage(items);
-  const remedies = await inLanguage(
-    items.map(({ remedy, remedyCode, remedyParams }) => ({
-      code: remedyCode ?? "",
-      params: remedyParams,
-      message: remedy ?? "",
-    })),
-  );
-  return {
-    ...findings,
-    items: items.map((item, place) => ({
-      ...item,
-      message: messages[place],
-      remedy: item.remedy && remedies[place],
-    })),
-  };
+  return { ...findings, items: items.map((item, place) => ({ ...item, message: messages[place] })) };
 }
 
 /** Return the findings that need attention. @param {Findings} findings */

@@ -36,6 +36,39 @@ export async function inLanguage(sentences) {
   return sentences.map((sentence) => (known ? translated(known, sentence) : sentence.message));
 }
 
+/**
+ * Put the sentences of an answer into the language of the page: members such as `cause`, with `causeCode` and
+ * `causeParams` beside it, and the warnings of a dry run. The texts are loaded only for an answer with sentences.
+ * @param {{data: any, preview?: any}} answer
+ */
+export async function translateAnswer({ data, preview }) {
+  const members = languageOfPage() === "en" ? [] : [...stated(data)];
+  const warnings = /** @type {Sentence[]} */ (preview?.warningSentences ?? []);
+  const known = members.length + warnings.length > 0 ? await knownTexts() : null;
+  if (!known) return;
+  for (const [holder, name] of members) {
+    const params = holder[`${name}Params`] ?? {};
+    holder[name] = translated(known, { code: holder[`${name}Code`], params, message: holder[name] });
+    for (const each of Object.values(params))
+      if (each?.message !== undefined) each.message = translated(known, each);
+  }
+  if (preview) preview.warnings = warnings.map((each) => translated(known, each));
+}
+
+/**
+ * Yield each sentence in `value`: the object that has it, and its name.
+ * @param {any} value
+ * @returns {Iterable<[any, string]>}
+ */
+function* stated(value) {
+  if (value === null || typeof value !== "object" || value instanceof Response) return;
+  for (const [name, member] of Object.entries(value)) {
+    const about = name.endsWith("Params") ? name.slice(0, -"Params".length) : "";
+    if (about && value[`${about}Code`] && typeof value[about] === "string") yield [value, about];
+    else yield* stated(member);
+  }
+}
+
 /** Return the texts by code; null on an English page. @returns {Promise<Record<string, string> | null>} */
 async function knownTexts() {
   if (languageOfPage() === "en") return null;

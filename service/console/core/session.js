@@ -1,7 +1,7 @@
 // @ts-check
 /** The session of this browser: that of the client, typed by the operations of the API. */
 import { Session } from "../client/portcullis.js";
-import { inLanguage } from "./refusals.js";
+import { translateAnswer } from "./refusals.js";
 
 /** @typedef {import("../client/types.js").Me} Me */
 
@@ -11,19 +11,22 @@ export const LONGEST_USER_NAME = 254;
 const { tokenName = "Authorization", tokenPrefix = "Bearer ", passkeys } = document.documentElement.dataset;
 
 /**
- * A session that shows warnings of dry runs in the language of the page. Its deliberate end leaves no names in the
+ * A session whose answers have their sentences in the language of the page. Its deliberate end leaves no names in the
  * browser, which others may use too.
  */
 class ConsoleSession extends Session {
-  #send = this.call;
-
-  /** @type {Session["call"]} */
-  call = async (method, template, options) => {
-    const answer = await this.#send(method, template, options);
-    const stated = answer.preview?.warningSentences ?? [];
-    if (stated.length > 0) answer.preview.warnings = await inLanguage(stated);
-    return answer;
-  };
+  /** @param {import("../client/types.js").SessionOptions} options */
+  constructor(options) {
+    super(options);
+    const send = this.call;
+    /** @type {Session["call"]} */
+    const call = async (method, template, options) => {
+      const answer = await send(method, template, options);
+      await translateAnswer(answer);
+      return answer;
+    };
+    this.call = call;
+  }
 
   /** @param {boolean} [everywhere] */
   async signOut(everywhere) {

@@ -93,9 +93,9 @@ function drawn(page, name, nothing, read) {
  */
 async function revisions(page, span) {
   const { data } = await page.call("GET", "/api/policy/revisions", { query: { ...span, size: MOST } });
-  const published = data.items.map(({ revision, createTime, cause, userName }) => ({
+  const published = data.items.map(({ revision, createTime, cause, causeCode, userName }) => ({
     at: createTime,
-    text: T.revision(revision, cause, userName),
+    text: T.revision(revision, cause, causeCode === "cause_by" ? null : userName),
     href: `/policy/revisions/${revision}`,
   }));
   const signed = data.items

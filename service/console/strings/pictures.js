@@ -14,7 +14,5 @@ export const PICTURES = saying(T.PICTURES, {
 
 export const HISTORY = saying(T.HISTORY, {
   revision: (/** @type {number} */ n, /** @type {string} */ cause, /** @type {string | null} */ by) =>
-    by && !cause.endsWith(` by ${by}`)
-      ? T.HISTORY.revisionBy({ n, cause, by })
-      : T.HISTORY.revision({ n, cause }),
+    by ? T.HISTORY.revisionBy({ n, cause, by }) : T.HISTORY.revision({ n, cause }),
 });

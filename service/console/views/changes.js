@@ -267,9 +267,8 @@ function byItself(page, { time: at, kind, userId, userName: user, role, continue
 }
 
 /** Return who has published a revision and why, as the list of revisions has it. @param {any} revision */
-function causeOf({ userName, cause }) {
-  const by = ` by ${userName}`;
-  return `${userName ?? T.service}: ${cause.endsWith(by) ? cause.slice(0, -by.length) : cause}`;
+function causeOf({ userName, cause, causeParams }) {
+  return T.publishedBy({ by: userName ?? T.service, cause: causeParams.act?.message ?? cause });
 }
 
 /**

@@ -1,6 +1,5 @@
 // @ts-check
 /** What the service does by itself: when each job is due, how its last runs ended; run one now, pause it. */
-import { inLanguage } from "../core/refusals.js";
 import { badge, button, card, definition, h } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { fileButton } from "../parts/list-file.js";
@@ -43,23 +42,9 @@ function intervalOf({ interval }) {
   return interval === null ? T.onDemand : T.every(interval);
 }
 
-/** Show the results of runs in the language of the page. @param {import("../types/api").JobState[]} jobs */
-async function translateResults(jobs) {
-  const runs = jobs.flatMap((each) => each.runs);
-  const results = await inLanguage(
-    runs.map(({ detail, detailCode, detailParams }) => ({
-      code: detailCode ?? "",
-      params: detailParams ?? {},
-      message: detail,
-    })),
-  );
-  runs.forEach((run, place) => (run.detail = results[place]));
-}
-
 /** @param {Page} page */
 export async function show(page) {
   const { data } = await page.call("GET", "/api/jobs");
-  await translateResults(data.items);
   page.title(
     T.title,
     fileButton("jobs", COLUMNS, async () => whole(data.items)),

@@ -7,6 +7,7 @@ from typing import Any
 from service.administration.changes import Changes
 from service.administration.unit_of_work import Saved, UnitOfWork
 from service.features.bulk_acts.many_rows import BulkDone, RowFaults, add_duplicate_faults
+from service.kernel.core_sentences import sentence
 from service.kernel.write import Write
 
 
@@ -40,4 +41,5 @@ async def update_all(
         faults.require_none()
         return BulkDone(changed, len(record_ids) - changed)
 
-    return await changes.make(write, f"{len(record_ids)} {changes.edits.noun}s edited", edit)
+    cause = sentence("cause_edited_many", count=len(record_ids), kind=f"{changes.edits.noun}s")
+    return await changes.make(write, cause, edit)

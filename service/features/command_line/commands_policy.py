@@ -23,6 +23,7 @@ from service.authz.publishing.sync import Differences, differences, register
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
 from service.errors import Conflict
+from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence
 from service.operator.database import with_database
 from service.operator.known_routes import known_routes, routes_of_code
@@ -51,7 +52,7 @@ async def operator_changes(database: Database, shipped: Shipped, seals: Revision
         except PolicyError as fault:
             if isinstance(fault, UntrustedRevisionError) and fault.judgement.authenticity == "unknown_key":
                 raise
-            await changes.mend(f"derived again: {fault}", published.revision + 1)
+            await changes.mend(sentence("cause_derived_again", fault=fault), published.revision + 1)
     return changes
 
 
@@ -86,7 +87,7 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
         comparison = await compare(database)
         if comparison.proposed:
             changes = await operator_changes(database, shipped, seals_of(settings.oplog))
-            async with changes.begin(f"policy sync by {operator_name()}") as begun:
+            async with changes.begin(_by_operator(sentence("cause_synchronized"))) as begun:
                 comparison = await differences(begun.connection, routes_of_code(shipped), shipped.absent)
                 await register(begun.connection, comparison.proposed)
             revision = begun.policy.revision
@@ -167,6 +168,10 @@ def republish(settings: Settings, *, without_key: bool) -> str:
     )
 
 
+def _by_operator(act: Sentence) -> Sentence:
+    return sentence("cause_by", act=act, user=operator_name())
+
+
 async def _derived(settings: Settings, database: Database, *, without_key: bool) -> Policy:
     seals, shipped = seals_of(settings.oplog), configured(settings)
     async with database.transaction(within=WITHIN) as connection:
@@ -178,7 +183,7 @@ async def _derived(settings: Settings, database: Database, *, without_key: bool)
                 "repeat this with --without-key if no node has a key any more"
             )
         newest = 0 if latest is None else latest.revision
-        cause = f"published anew by {operator_name()}"
+        cause = _by_operator(sentence("cause_published_anew"))
         return await publish_if_changed(connection, shipped, seals, cause, least=newest + 1, anew=True)
 
 
@@ -276,7 +281,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
 async def _opened(settings: Settings, database: Database, resource_id: int) -> _Unlocked:
     shipped = configured(settings)
     changes = await operator_changes(database, shipped, seals_of(settings.oplog))
-    async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
+    async with changes.begin(_by_operator(sentence("cause_unlocked", resource=resource_id))) as change:
         done = []
         resource = await resources.read(change.connection, resource_id)
         bound = await bindings.buttons_of(change.connection, resource_id)

@@ -17,6 +17,7 @@ from service.errors import (
 )
 from service.features.explain.policy_layers import Access, access_answer
 from service.features.explain.policy_questions import require_kept
+from service.features.policy_history.causes import cause_of
 from service.features.policy_history.sentences import sentence
 from service.kernel.feature import provided
 from service.kernel.text import MAX_USER_NAME
@@ -37,6 +38,7 @@ from service.web.messages.schema import (
     PartQuery,
     Revision,
     Schema,
+    SentenceParams,
 )
 
 SamePerson: TypeAlias = Callable[[Connection, int, int], Awaitable[str | None]]
@@ -63,6 +65,7 @@ class PublishedRevision(Schema, kw_only=True):
     revisions that an older version published, whose changes were not kept. `tampered` counts the stored
     lines and revisions that were changed or made directly in the database, and that this revision replaced.
     `authenticity` says whether the seal of the revision is right, and `distrust` what speaks against it.
+    Clients translate `cause` and `distrust` by their codes and parameters; `other` is a cause without a code.
     """
 
     revision: Revision
@@ -70,17 +73,28 @@ class PublishedRevision(Schema, kw_only=True):
     user_name: Annotated[str, Meta(examples=["admin"])] | None
     request_id: str | None
     cause: Annotated[str, Meta(examples=["GET /api/report/{id} registered by admin"])]
+    cause_code: Annotated[str, Meta(examples=["cause_by"])]
+    cause_params: SentenceParams
     added: Count | None
     removed: Count | None
     tampered: Annotated[int, Meta(ge=0, examples=[0])]
     authenticity: Authenticity
     distrust: Annotated[str, Meta(examples=["its seal is not that of its content"])] | None
+    distrust_code: Annotated[str, Meta(examples=["seal_differs"])] | None
+    distrust_params: SentenceParams | None
 
 
 def _published(revision: PolicyRevision, judgement: Judgement) -> PublishedRevision:
     """Return ``revision`` with the state of its seal from ``judgement``."""
+    cause, distrust = cause_of(revision), judgement.reason
     return PublishedRevision.of(
-        revision, authenticity=judgement.authenticity, distrust=judgement.reason or None
+        revision,
+        cause_code=cause.code,
+        cause_params=cause.params,
+        authenticity=judgement.authenticity,
+        distrust=None if distrust is None else str(distrust),
+        distrust_code=None if distrust is None else distrust.code,
+        distrust_params=None if distrust is None else distrust.params,
     )
 
 
@@ -243,9 +257,7 @@ async def changes_answer(
     if revision.prior_revision is not None and judgement.is_trusted:
         prior = await policy_revisions.read(connection, revision.prior_revision)
         if prior is not None and not (await seals.judged_with_lines(connection, prior)).is_trusted:
-            judgement = Judgement(
-                "forged", f"the previous revision {prior.revision} differs from its published version"
-            )
+            judgement = Judgement("forged", sentence("prior_revision_differs", revision=prior.revision))
     is_kept = revision.added is not None and judgement.is_trusted
     kept = await policy_history.changes_of(connection, revision.revision, part) if is_kept else None
     signed = await signed_off(connection, [revision.revision])

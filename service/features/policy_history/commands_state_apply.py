@@ -18,6 +18,7 @@ from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import show
 from service.errors import Refusal, Unavailable
+from service.features.policy_history.sentences import sentence
 from service.features.policy_history.state import State
 from service.features.policy_history.state_applying import Applied, StateChanges
 from service.features.policy_history.state_edits import EditRefusedError, Edits, in_words
@@ -128,7 +129,7 @@ async def _apply(
 
         try:
             async with units_of_work(settings, database, configured(settings)) as units:
-                cause = f"state file {order.file.name} applied"
+                cause = sentence("cause_state_applied", file=order.file.name)
                 applied = await StateChanges(units).apply(
                     Write(caller), order.desired, prune=order.prune, cause=cause, keep=keep
                 )

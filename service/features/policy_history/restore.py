@@ -45,7 +45,7 @@ class PolicyRestore:
         and ``PermissionDenied`` if the caller may not make one of the edits individually. Also raises what
         the edits and ``UnitsOfWork.publishing`` raise.
         """
-        async with self._units.publishing(write, f"revision {revision} restored") as unit:
+        async with self._units.publishing(write, sentence("cause_restored", revision=revision)) as unit:
             latest = await policy_revisions.latest(unit.connection)
             newest = 0 if latest is None else latest.revision
             match(newest)

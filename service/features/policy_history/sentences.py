@@ -15,5 +15,7 @@ sentence: Final = feature_sentences(
         "state_refused": "{reasons}",
         "menu_below_button": "Menu {menu} is below a Button or below itself: correct that first",
         "button_below_button": "Button {code} is below a Button: correct that first",
+        "cause_restored": "revision {revision} restored",
+        "cause_state_applied": "state file {file} applied",
     }
 )

@@ -88,7 +88,7 @@ class Reviews:
         except PublishingRequiredError:
             # The first review with a reviewer code publishes a line.
             begun = self.units.publishing(
-                write, f"review begun with reviewers of {given['reviewers']['code']}"
+                write, sentence("cause_review_begun", code=given["reviewers"]["code"])
             )
             return await self._started(begun, given)
 

@@ -47,5 +47,6 @@ sentence: Final = feature_sentences(
         "no_review_over": "no review is over",
         "reviews_closed": "{closed} of {due} reviews closed",
         "reviews_settled": "{closed}, reviewers of {reminded} reminded",
+        "cause_review_begun": "review begun with reviewers of {code}",
     }
 )

@@ -13,6 +13,7 @@ from service.administration.resource_reach import require_apart, require_lowerin
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
 from service.features.services.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.kernel.origin import field_changes
 from service.kernel.services import PORTCULLIS, is_other_service, with_end, word_and_end
 from service.records import openings, resources, services
@@ -153,11 +154,12 @@ async def _for_change(unit: UnitOfWork, service_id: int, match: Match) -> Stored
     return stored
 
 
-def _opened(given: Mapping[str, Any]) -> str:
+def _opened(given: Mapping[str, Any]) -> Sentence:
     resource_id = given["resource_id"]
-    what = "@unregistered" if resource_id is None else f"resource {resource_id}"
-    word = with_end(given["code"], given.get("until"))
-    return f"{what} of {given['service']} opened to {word}"
+    opened = {"service": given["service"], "word": with_end(given["code"], given.get("until"))}
+    if resource_id is None:
+        return sentence("cause_rest_opened", **opened)
+    return sentence("cause_resource_opened", resource=resource_id, **opened)
 
 
 SERVICES: Final = RecordEdits(
@@ -165,6 +167,6 @@ SERVICES: Final = RecordEdits(
     create,
     update,
     delete,
-    lambda given: f"service {given['name']} registered",
+    lambda given: sentence("cause_service_registered", service=given["name"]),
 )
 OPENINGS: Final = RecordEdits("opening", open_up, None, close, _opened)

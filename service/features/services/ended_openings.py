@@ -1,5 +1,7 @@
 """Publishes the policy without public access that has ended, which no worker decides by any more."""
 
+from typing import Final
+
 from service.audit.chain.seals import seals_of
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
@@ -11,7 +13,7 @@ from service.records import openings
 from service.records.database.transactions import Database
 from service.settings import Settings
 
-CAUSE = "public access ended"
+CAUSE: Final = sentence("cause_access_ended")
 """Cause of a revision that ends an opening."""
 
 

@@ -15,5 +15,9 @@ sentence: Final = feature_sentences(
         "roles_of_account_changing": "The roles of the account are changing",
         "no_access_ended": "no public access has ended",
         "openings_ended": "{count} openings ended",
+        "cause_service_registered": "service {service} registered",
+        "cause_resource_opened": "resource {resource} of {service} opened to {word}",
+        "cause_rest_opened": "@unregistered of {service} opened to {word}",
+        "cause_access_ended": "public access ended",
     }
 )

@@ -12,6 +12,7 @@ from service.authz.engine.paths import registered_fault, shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import comparable
 from service.authz.engine.rules import METHODS
+from service.features.tables.sentences import sentence
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.kernel.identity import Caller
 from service.kernel.operator_error import OperatorError
@@ -247,7 +248,8 @@ class ResourceImport:
 
         Raises what ``edits.create`` and ``UnitsOfWork.publishing`` raise; then nothing is registered.
         """
-        async with self.units.publishing(Write(caller), f"operations of {service} imported") as unit:
+        cause = sentence("cause_operations_imported", service=service)
+        async with self.units.publishing(Write(caller), cause) as unit:
             router = await resource_edits.router_of(unit.connection, service)
             plan = await planned(unit.connection, router, operations)
             taken = {resource.resource_code for resource in await resources.every(unit.connection)}

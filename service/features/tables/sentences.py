@@ -55,5 +55,6 @@ sentence: Final = feature_sentences(
         "cell_with_formula": "Column {column} has a formula: replace it by its value",
         "cell_rounded": "Column {column} has a number that a spreadsheet may have rounded: format the cell "
         "as text and enter it again",
+        "cause_operations_imported": "operations of {service} imported",
     }
 )

@@ -11,7 +11,7 @@ from service.audit import entries
 from service.audit.chain import rows
 from service.audit.chain.checkpoints import stored_checkpoints
 from service.audit.chain.form import Chain, append
-from service.audit.chain.seals import RESTORED, sealed, seals_of
+from service.audit.chain.seals import sealed, seals_of
 from service.authn.denials import Denials
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
@@ -25,6 +25,7 @@ from service.features.operations.store_restores import Secrets
 from service.features.second_factors import totp
 from service.files.object_store import ObjectStore, object_store
 from service.kernel.clock import now
+from service.kernel.core_sentences import sentence
 from service.keyspace import SessionStore
 from service.operator.errors import LaunchError
 from service.operator.who import operator_name
@@ -201,7 +202,7 @@ class _Restore:
             connection,
             configured(self.settings),
             seals_of(self.settings.oplog),
-            f"{RESTORED} {manifest.id}",
+            sentence("cause_backup_restored", backup=manifest.id),
             user_name=restore_epoch.operator,
             least=least,
             anew=True,

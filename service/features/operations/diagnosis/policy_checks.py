@@ -198,7 +198,7 @@ async def seals(installation: Installation) -> Finding:
         judgement, present = await made.judged(connection, latest), await policy_workers.present(connection)
     if not judgement.is_trusted:
         return fault(
-            sentence("revision_not_trusted", revision=latest.revision, reason=judgement.reason),
+            sentence("revision_not_trusted", revision=latest.revision, reason=judgement.reason or ""),
             sentence("set_same_keys"),
         )
     if not made.key_ids:
