@@ -193,6 +193,23 @@ def test_plurals_have_the_categories_of_the_language_and_selects_the_same_keys(t
                     assert keys == first.keys[name, kind], (file, path)
 
 
+_SEPARATOR = re.compile(r"""join\("[,;] "\)|(?<!split)[\[(,&|?:]\s*"[,;] "(?!\w)""")
+TYPED = {
+    **{"parts/policy.js": 1, "features/directories/form.js": 1},
+    **{"parts/csv.js": 1, "parts/workbook.js": 1},
+}
+"""Scripts with lines of the policy, with what people type again, and with such signs, by how often."""
+
+
+def test_scripts_separate_the_items_of_lists_as_the_language_does() -> None:
+    """If not: ``enumerated`` of core/locale.js, or ``LIST`` of strings/common.js."""
+    separated = {
+        path.relative_to(FILES).as_posix(): len(_SEPARATOR.findall(path.read_text("utf-8")))
+        for path in sorted(FILES.rglob("*.js"))
+    }
+    assert {name: count for name, count in separated.items() if count} == TYPED
+
+
 _LOOKED_UP = re.compile(r"Record<[^*]*\*/\s*\(\s*(?:/\*\* @type \{unknown\} \*/\s*\()?[TF]\.([\w.]+)")
 """What scripts look texts up in, by keys of records."""
 

@@ -2,6 +2,7 @@
 /**
  * Makes elements. Text from anywhere becomes text nodes: nothing here, and nothing that uses this, can insert HTML.
  */
+import { enumerated } from "./locale.js";
 
 /** @typedef {Node | string | number | null | undefined | false} Piece */
 /** @typedef {Piece | Pieces} Child */
@@ -155,9 +156,9 @@ export function few(texts, most = 1) {
     rest.length > 0 &&
       h(
         "span",
-        { class: "badge", title: rest.join(", ") },
+        { class: "badge", title: enumerated(rest) },
         h("span", { "aria-hidden": "true" }, `+${rest.length}`),
-        h("span", { class: "hidden" }, rest.join(", ")),
+        h("span", { class: "hidden" }, enumerated(rest)),
       ),
   );
 }

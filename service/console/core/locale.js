@@ -102,6 +102,14 @@ export function listed(items, type) {
     .join("");
 }
 
+/**
+ * Return texts one after another, such as codes: `a, b, c`.
+ * @param {readonly (string | null | undefined | false)[]} texts Those without a text are left out.
+ */
+export function enumerated(texts) {
+  return texts.filter(Boolean).join(listParts(["1", "2", "3"])[1]?.value ?? "");
+}
+
 /** Compare two texts as the language sorts them. @param {string} a @param {string} b */
 export function compare(a, b) {
   return made(Intl.Collator, {}).compare(a, b);

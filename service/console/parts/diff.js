@@ -1,7 +1,7 @@
 // @ts-check
 /** What has changed between two records: before and after, by member. */
 import { h } from "../core/dom.js";
-import { CHANGES } from "../strings/common.js";
+import { CHANGES, enumerated } from "../strings/common.js";
 
 /**
  * Return a table of the members that differ; all of them with `{all: true}`.
@@ -58,6 +58,6 @@ export function changes(before, after, { all = false, label = (name) => name, te
 /** @param {any} value */
 function shown(value) {
   if (Array.isArray(value) && value.every((item) => typeof item !== "object"))
-    return value.join(", ") || "[]";
+    return enumerated(value) || "[]";
   return typeof value === "object" ? JSON.stringify(value, null, 1) : String(value);
 }

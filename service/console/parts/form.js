@@ -3,7 +3,7 @@
 import { Problem, newKey } from "../client/portcullis.js";
 import { button, h, unsaved } from "../core/dom.js";
 import { instantOf, wallTime } from "../core/locale.js";
-import { ACTION, TROUBLE } from "../strings/common.js";
+import { ACTION, TROUBLE, enumerated } from "../strings/common.js";
 import { FORM } from "../strings/form.js";
 import { late, requested, trouble } from "./trouble.js";
 
@@ -491,5 +491,5 @@ function optionText(fields, name, value) {
     const option = options.find((candidate) => (Array.isArray(candidate) ? candidate[0] : candidate) === key);
     return Array.isArray(option) ? option[1] : String(key);
   };
-  return Array.isArray(value) ? value.map(text).join(", ") : text(value);
+  return Array.isArray(value) ? enumerated(value.map(text)) : text(value);
 }

@@ -8,7 +8,7 @@ import { codes } from "./suggestions.js";
 import { whole } from "./local.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
-import { lifetimes } from "../strings/common.js";
+import { lifetimes, enumerated } from "../strings/common.js";
 import { KEYS as T } from "../strings/users.js";
 
 /** How long a key lasts unless the reader chooses otherwise: 90 days, in seconds. */
@@ -18,7 +18,7 @@ const USUAL = 7_776_000;
 export const COLUMNS = [
   { title: T.name, cell: (apiKey) => apiKey.name },
   { title: T.prefix, kind: "wide", cell: (apiKey) => h("code", null, apiKey.prefix) },
-  { title: T.scopes, cell: (apiKey) => (apiKey.scopes ? apiKey.scopes.join(", ") : T.everything) },
+  { title: T.scopes, cell: (apiKey) => (apiKey.scopes ? enumerated(apiKey.scopes) : T.everything) },
   {
     title: T.expires,
     cell: (apiKey) =>

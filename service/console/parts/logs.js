@@ -5,6 +5,7 @@ import { LOGINS } from "../strings/account.js";
 import { OPERATIONS } from "../strings/operations.js";
 import { plain, sentence, sessionSentence } from "./sentence.js";
 import { time } from "./time.js";
+import { enumerated } from "../strings/common.js";
 
 /** The most entries whose changes are read by one request. */
 const AT_ONCE = 100;
@@ -136,6 +137,6 @@ export function sessionEvents(page) {
         entry.outcome !== "success" && badge(T.outcomes[entry.outcome] ?? entry.outcome, "bad"),
     },
     { title: T.address, cell: (entry) => entry.loginIp },
-    { title: T.browser, cell: (entry) => [entry.browser, entry.os].filter(Boolean).join(", ") },
+    { title: T.browser, cell: (entry) => enumerated([entry.browser, entry.os]) },
   ];
 }

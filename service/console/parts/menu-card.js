@@ -2,7 +2,7 @@
 /** One Menu or Button: its values, what it opens, and what can be done about it. */
 import { badge, badges, bullets, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { saying } from "../core/texts.js";
-import { ACTION, RECORD } from "../strings/common.js";
+import { ACTION, RECORD, enumerated } from "../strings/common.js";
 import { MENU } from "../records/menu.js";
 import { MENUS as T } from "../strings/menus.js";
 import { history } from "./history.js";
@@ -93,7 +93,7 @@ function facts(menu) {
     [T.badge, menu.badge],
     [T.redirect, menu.redirect],
     [T.link, menu.link],
-    [T.shown, [menu.hidden && T.hidden, menu.keepAlive && T.keepAlive].filter(Boolean).join(", ")],
+    [T.shown, enumerated([menu.hidden && T.hidden, menu.keepAlive && T.keepAlive])],
     [T.meta, menu.meta && h("code", null, JSON.stringify(menu.meta))],
     [T.sort, String(menu.sort)],
     [T.updated, edited(menu)],

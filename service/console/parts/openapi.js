@@ -2,6 +2,7 @@
 /** Reads the operations of an OpenAPI document as resources, by the rules of the command `resource import`. */
 import { RESOURCES as T } from "../strings/resources.js";
 import { suggested } from "./resources.js";
+import { enumerated } from "../strings/common.js";
 
 const FIELDS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
@@ -70,7 +71,7 @@ function baseOf({ swagger, basePath, servers }) {
   if (swagger) return String(basePath ?? "").replace(/\/+$/, "");
   const bases = new Set((servers ?? []).map(pathOf));
   if (bases.size > 1 || [...bases].some((base) => base.includes("{")))
-    throw new Unreadable(T.severalBases({ bases: [...bases].join(", ") }));
+    throw new Unreadable(T.severalBases({ bases: enumerated([...bases]) }));
   return [...bases][0] ?? "";
 }
 

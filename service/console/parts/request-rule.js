@@ -3,7 +3,7 @@
 import { Problem } from "../client/portcullis.js";
 import { button, card, definition, empty, h } from "../core/dom.js";
 import { RULE as T } from "../strings/request-rule.js";
-import { ACTION } from "../strings/common.js";
+import { ACTION, enumerated } from "../strings/common.js";
 import { demandOptions } from "../strings/step-up.js";
 import { duration } from "../strings/words.js";
 import { dialog, tell } from "./dialog.js";
@@ -123,7 +123,7 @@ function edit(page, role) {
         quiet: true,
         trailing: true,
       }),
-      text: (name, value) => (name === "stages" ? value.map(T.stageText).join(", ") : undefined),
+      text: (name, value) => (name === "stages" ? enumerated(value.map(T.stageText)) : undefined),
       write: async (values, { etag }) => {
         const body = /** @type {Rule} */ (values);
         await agreed({

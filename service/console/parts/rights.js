@@ -2,6 +2,7 @@
 /** What the caller may do, by the menus that they see, in the words of their Buttons. */
 import { bullets, h, icon } from "../core/dom.js";
 import { RIGHTS as T } from "../strings/home.js";
+import { enumerated } from "../strings/common.js";
 
 /** @typedef {import("../types/api").OwnMenu} Menu */
 
@@ -16,7 +17,7 @@ export async function rights(page) {
     areas,
     ({ icon: shown, title, buttons }) => [
       icon(shown ?? "file"),
-      h("span", null, h("strong", null, title), h("small", null, buttons.map(word).join(", "))),
+      h("span", null, h("strong", null, title), h("small", null, enumerated(buttons.map(word)))),
     ],
     { class: "areas" },
   );

@@ -4,7 +4,7 @@ import { Problem } from "../client/portcullis.js";
 import { bullets, button, h, icon, link, linkButton } from "../core/dom.js";
 import { session, usable } from "../core/session.js";
 import { timeText } from "../core/locale.js";
-import { ACTION, REFUSALS, RULES, TROUBLE } from "../strings/common.js";
+import { ACTION, REFUSALS, RULES, TROUBLE, enumerated } from "../strings/common.js";
 import { STEP_UP } from "../strings/step-up.js";
 
 /**
@@ -26,7 +26,7 @@ export function trouble(problem, retry, subject, heading) {
   const { title, text, complete } = meaning(problem);
   const repeat = code === "outdated" ? () => location.reload() : retry;
   const assurance = document.layer === "assurance";
-  const codes = assurance ? "" : (document.required ?? []).join(", ");
+  const codes = assurance ? "" : enumerated(document.required ?? []);
   const again = status === 0 || status === 429 || status >= 500;
   const named = subject ? `${subject}: ${title}` : title;
   return box(status >= 500 || status === 0 ? "warn" : "bad", heading === named ? "" : named, [
@@ -217,7 +217,7 @@ function conflicts(document) {
         null,
         h("strong", null, title),
         ": ",
-        document[name].join(", "),
+        enumerated(document[name]),
         counts[name] > document[name].length && TROUBLE.andMore({ n: counts[name] - document[name].length }),
       ),
     );

@@ -1,5 +1,6 @@
 // @ts-check
 /** The texts of what several views share. */
+import { enumerated } from "../core/locale.js";
 import { saying, texts } from "../core/texts.js";
 import { duration } from "./words.js";
 
@@ -34,10 +35,9 @@ export function namesOf(names, all) {
   return all > names.length ? T.LIST.more({ names: shown, left: all - names.length }) : shown;
 }
 
-/** Return texts one after another, such as codes: `a, b, c`. @param {readonly string[]} texts */
-export function enumerated(texts) {
-  return texts.join(T.LIST.comma);
-}
+export { enumerated };
+
+export const LIST = T.LIST;
 
 export const PREVIEW = saying(T.PREVIEW, {
   demands: (/** @type {string} */ before, /** @type {string} */ after) =>

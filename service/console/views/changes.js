@@ -19,6 +19,7 @@ import { trouble } from "../parts/trouble.js";
 import { CHANGES as T } from "../strings/changes.js";
 import { FRAME } from "../strings/frame.js";
 import { POLICY } from "../strings/policy.js";
+import { LIST } from "../strings/common.js";
 
 const LOG = "/api/operation-log/list";
 const REVISIONS = "/api/policy/revisions";
@@ -286,7 +287,7 @@ function difference(changes) {
     const all = given.flatMap((change) => (change[side] ?? []).map(withoutReason));
     const total = given.reduce((sum, change) => sum + (change[count] ?? change[side]?.length ?? 0), 0);
     const shown = all.slice(0, VALUES);
-    const values = shown.map((value, place) => [place > 0 && ", ", h(tag, null, value)]);
+    const values = shown.map((value, place) => [place > 0 && LIST.comma, h(tag, null, value)]);
     const left = total - shown.length;
     return total > 0 && h("small", null, `${title}: `, values, left > 0 && ` ${T.andMore({ n: left })}`);
   };

@@ -7,6 +7,7 @@ import { whole } from "../parts/local.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { DEVICES as T } from "../strings/account.js";
+import { enumerated } from "../strings/common.js";
 
 /** @param {Page} page */
 export async function show(page) {
@@ -15,7 +16,7 @@ export async function show(page) {
     caption: T.caption,
     columns: [
       { title: T.device, cell: (login) => badges(login.device, login.current && badge(T.current, "info")) },
-      { title: T.browser, cell: (login) => [login.browser, login.os].filter(Boolean).join(", ") },
+      { title: T.browser, cell: (login) => enumerated([login.browser, login.os]) },
       { title: T.address, cell: (login) => login.loginIp },
       { title: T.login, cell: (login) => time(login.loginTime, { ago: true }) },
       { title: T.refresh, cell: (login) => time(login.lastRefreshTime, { ago: true }) },

@@ -7,6 +7,7 @@ import { attempt } from "../parts/preview.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { NOTICES as T, noticeText } from "../strings/notices.js";
+import { enumerated } from "../strings/common.js";
 
 /** The kinds that somebody has caused by asking for a role: `account` says who. */
 const ASKED = new Set(["access_request_made", "emergency_given"]);
@@ -35,8 +36,7 @@ export async function show(page) {
       {
         title: T.where,
         cell: ({ kind, facts, actedBy, clientIp, browser, os }) =>
-          (ASKED.has(kind) && facts.account) ||
-          (T.by[actedBy] ?? [clientIp, browser, os].filter(Boolean).join(", ")),
+          (ASKED.has(kind) && facts.account) || (T.by[actedBy] ?? enumerated([clientIp, browser, os])),
       },
     ],
     row: ({ facts: { request, review, revision } }) =>

@@ -6,7 +6,7 @@ import { ban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
-import { ACTION } from "../strings/common.js";
+import { ACTION, enumerated } from "../strings/common.js";
 import { ONLINE as T } from "../strings/users.js";
 
 /** @param {Page} page */
@@ -27,7 +27,7 @@ export async function show(page) {
           ),
       },
       { title: T.device, cell: (login) => login.device },
-      { title: T.browser, cell: (login) => [login.browser, login.os].filter(Boolean).join(", ") },
+      { title: T.browser, cell: (login) => enumerated([login.browser, login.os]) },
       { title: T.address, cell: (login) => login.loginIp },
       { title: T.login, cell: (login) => time(login.loginTime, { ago: true }) },
     ],

@@ -6,7 +6,7 @@ import { explainAddress } from "../parts/logs.js";
 import { revertButton } from "../parts/revert.js";
 import { plain, sentence } from "../parts/sentence.js";
 import { time } from "../parts/time.js";
-import { CHANGES } from "../strings/common.js";
+import { CHANGES, enumerated } from "../strings/common.js";
 import { OPERATIONS as T } from "../strings/operations.js";
 
 /** @param {Page} page @param {import("../types/view").ShowPart[]} parts */
@@ -137,7 +137,7 @@ function value(given, tag, all) {
     typeof item === "object" ? JSON.stringify(item) : String(item),
   );
   return [
-    h(tag, null, texts.join(", ")),
+    h(tag, null, enumerated(texts)),
     all !== undefined && all > texts.length && ` ${T.andMore({ n: all - texts.length })}`,
   ];
 }

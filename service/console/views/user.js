@@ -23,7 +23,7 @@ import { lastLogin, stateOf } from "../parts/users.js";
 import { USER, listOf } from "../records/user.js";
 import { roleName } from "../parts/seed.js";
 import { ASSIGNMENTS } from "../strings/assignments.js";
-import { ACTION, RECORD, RELATED } from "../strings/common.js";
+import { ACTION, RECORD, RELATED, LIST, enumerated } from "../strings/common.js";
 import { ORIGINS } from "../strings/providers.js";
 import { USERS as T } from "../strings/users.js";
 
@@ -188,7 +188,7 @@ function standing(page, user, ends) {
         T.bannedBy({ name: banned.bannedBy ?? T.somebody }),
         " ",
         time(banned.createTime),
-        ", ",
+        LIST.comma,
         banned.until ? [T.until, " ", time(banned.until)] : T.noEnd,
         banned.reason && [": ", h("q", null, banned.reason)],
       ],
@@ -226,7 +226,7 @@ async function sessions(page, user) {
       [T.device, T.browser, T.address, T.loggedIn, ...(kicks ? [""] : [])],
       open.map((/** @type {any} */ login) => [
         login.device,
-        `${login.browser}, ${login.os}`,
+        enumerated([login.browser, login.os]),
         login.loginIp,
         time(login.loginTime),
         ...(kicks

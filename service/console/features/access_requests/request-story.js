@@ -8,6 +8,7 @@ import { time, timeText } from "../../parts/time.js";
 import { roleName } from "../../parts/seed.js";
 
 import { REQUESTS as T } from "./strings.js";
+import { enumerated } from "../../strings/common.js";
 
 /** The most operations of the author that are told. */
 const MOST = 20;
@@ -109,7 +110,7 @@ function deciding({ userName, decision: verdict, reason, until, stages, decision
     kind: verdict === "deny" ? "bad" : "good",
     text: [
       T.steps.decisions[verdict]({ user: userName }),
-      limits.length > 0 && ` (${limits.join(", ")})`,
+      limits.length > 0 && ` (${enumerated(limits)})`,
       quoted(reason),
     ],
     more: decisionIds.map((id) => decision(id)),

@@ -6,6 +6,7 @@ import { toCopy } from "../../parts/once.js";
 import { codesIn } from "../../parts/policy.js";
 import { coming, time } from "../../parts/time.js";
 import { DELEGATIONS as T } from "./strings.js";
+import { enumerated } from "../../strings/common.js";
 
 const DELEGATIONS = "/api/user/profile/delegations";
 /** How long an agent acts unless the reader chooses otherwise: two hours, in seconds. */
@@ -28,9 +29,9 @@ export async function show(page) {
     columns: [
       { title: T.agent, cell: ({ agentName }) => agentName },
       { title: T.number, cell: ({ id }) => String(id) },
-      { title: T.codes, cell: (delegation) => delegation.codes.join(", ") },
-      { title: T.askMe, cell: ({ askMe }) => askMe.join(", ") || T.never },
-      { title: T.services, kind: "wide", cell: ({ services }) => services.join(", ") },
+      { title: T.codes, cell: (delegation) => enumerated(delegation.codes) },
+      { title: T.askMe, cell: ({ askMe }) => enumerated(askMe) || T.never },
+      { title: T.services, kind: "wide", cell: ({ services }) => enumerated(services) },
       { title: T.until, cell: ({ until }) => coming(until) },
       { title: T.created, kind: "wide", cell: ({ createTime }) => time(createTime) },
     ],

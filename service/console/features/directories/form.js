@@ -9,7 +9,7 @@ import { SPELLED } from "../../parts/policy.js";
 import { agreed } from "../../parts/preview.js";
 import { rowEditor } from "../../parts/row-editor.js";
 import { rolesOrCodes, userNames } from "../../parts/suggestions.js";
-import { ACTION } from "../../strings/common.js";
+import { ACTION, enumerated, LIST } from "../../strings/common.js";
 import { DIRECTORIES as T } from "./strings.js";
 
 const ONE = "/api/directory/{source}";
@@ -87,7 +87,9 @@ async function edit(page, source, buttons) {
       cancel: () => page.go(back),
     }),
     text: (name, value) =>
-      name === "mapping" ? value.map((/** @type {Mapped} */ each) => lineOf(each)).join("; ") : undefined,
+      name === "mapping"
+        ? value.map((/** @type {Mapped} */ each) => lineOf(each)).join(LIST.semicolon)
+        : undefined,
     write: (values, { etag }) =>
       saved(page, source, /** @type {Body} */ ({ kind, client: null, ...values }), etag),
     saved: () => {
@@ -197,7 +199,7 @@ function groups(page, given) {
 
 /** @param {Mapped} mapped */
 function lineOf({ group, roles }) {
-  return `${group}: ${roles.join(", ")}`;
+  return `${group}: ${enumerated(roles)}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 /** The steps of an explanation: who asks, and what each layer says. */
 import { badge, bullets, definition, h, link } from "../../core/dom.js";
-import { TROUBLE } from "../../strings/common.js";
+import { TROUBLE, enumerated, LIST } from "../../strings/common.js";
 import { POLICY as T } from "../../strings/policy.js";
 import { demandsText } from "../../strings/step-up.js";
 import { USERS } from "../../strings/users.js";
@@ -124,8 +124,8 @@ export function layerStep(page, layer, note) {
       h(
         "p",
         null,
-        layer.rows.map((row) => T.rows[row] ?? row).join(", "),
-        layer.until && [", ", T.until, " ", coming(layer.until)],
+        enumerated(layer.rows.map((row) => T.rows[row] ?? row)),
+        layer.until && [LIST.comma, T.until, " ", coming(layer.until)],
         ".",
       ),
     layer.fired.length > 0 &&
@@ -135,7 +135,7 @@ export function layerStep(page, layer, note) {
         origins.length > 0 && [
           ` ${T.from} `,
           origins.map((origin, place) => [
-            place > 0 && "; ",
+            place > 0 && LIST.semicolon,
             T.fromRole({ role: origin.roleCode }),
             " (",
             page.may("GET /api/menu/{id}")
@@ -158,9 +158,9 @@ export function layerStep(page, layer, note) {
 function decided({ assignmentId, since, until, createdBy, reason }) {
   if (assignmentId === null) return null;
   return [
-    ", ",
+    LIST.comma,
     since ? [T.assignedSince, " ", time(since)] : T.sinceUnknown,
-    ", ",
+    LIST.comma,
     until ? [T.until, " ", coming(until)] : T.endless,
     createdBy && `, ${T.assignedBy({ name: createdBy })}`,
     reason && [": ", h("q", null, reason)],

@@ -5,6 +5,7 @@ import { table } from "../../parts/rows.js";
 import { time } from "../../parts/time.js";
 import { POLICY } from "../../strings/policy.js";
 import { FOLLOWERS as T } from "./strings.js";
+import { enumerated } from "../../strings/common.js";
 
 /** Return the followers that were seen within a day, nothing where there are none. @param {Page} page */
 export async function part(page) {
@@ -22,7 +23,7 @@ export async function part(page) {
         h("code", null, each.name),
         each.following ? badge(T.follows, "good") : badge(T.lapsed, "warn"),
         page.may("GET /api/user/{id}") ? link(`/users/${each.userId}`, each.userName) : each.userName,
-        each.services.join(", "),
+        enumerated(each.services),
         each.revision ? String(each.revision) : null,
         each.revision ? T.revisionsBehind(revision - each.revision) : null,
         time(each.seenTime, { seconds: true }),

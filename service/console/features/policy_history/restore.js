@@ -5,6 +5,7 @@ import { tell } from "../../parts/dialog.js";
 import { attempt, previewed } from "../../parts/preview.js";
 import { table } from "../../parts/rows.js";
 import { POLICY as T } from "../../strings/policy.js";
+import { enumerated } from "../../strings/common.js";
 
 const RESTORE = "/api/policy/revisions/{revision}/restore";
 
@@ -73,6 +74,6 @@ function row({ name, request, changes }) {
 
 /** @param {any} value */
 function text(value) {
-  if (Array.isArray(value)) return value.join(", ") || T.empty;
+  if (Array.isArray(value)) return enumerated(value) || T.empty;
   return value === null || value === "" ? T.empty : String(value);
 }

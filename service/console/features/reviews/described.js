@@ -3,6 +3,7 @@
 import { badge, h } from "../../core/dom.js";
 import { roleName } from "../../parts/seed.js";
 import { REVIEWS as T } from "./strings.js";
+import { enumerated, LIST } from "../../strings/common.js";
 
 /** @typedef {import("./waiting.js").Review} Review */
 
@@ -33,12 +34,12 @@ export function progressOf({ progress: { items, decided } }) {
  */
 async function names(readable, ids, read) {
   const answers = await Promise.allSettled(readable ? ids.slice(0, MOST).map(read) : []);
-  return ids
-    .map((id, place) => {
+  return enumerated(
+    ids.map((id, place) => {
       const answer = answers[place];
       return answer?.status === "fulfilled" ? answer.value : `#${id}`;
-    })
-    .join(", ");
+    }),
+  );
 }
 
 /** @param {Page} page @param {readonly number[]} ids */
@@ -49,7 +50,7 @@ async function userNames(page, ids) {
     ids.filter((id) => id !== me.id),
     async (id) => (await page.call("GET", "/api/user/{id}", { path: { id } })).data.userName,
   );
-  return [ids.includes(me.id) && me.name, others].filter(Boolean).join(", ");
+  return enumerated([ids.includes(me.id) && me.name, others]);
 }
 
 /** @param {Page} page @param {readonly number[]} ids */
@@ -65,12 +66,12 @@ export async function scopeText(page, review) {
   const parts = [
     scope.roleIds && T.scopes.roleIds({ names: await rolesOf(page, scope.roleIds) }),
     scope.userIds && T.scopes.userIds({ names: await userNames(page, scope.userIds) }),
-    scope.codes && T.scopes.codes({ names: scope.codes.join(", ") }),
-    scope.services && T.scopes.services({ names: scope.services.join(", ") }),
+    scope.codes && T.scopes.codes({ names: enumerated(scope.codes) }),
+    scope.services && T.scopes.services({ names: enumerated(scope.services) }),
     scope.endless && T.scopes.endless,
     scope.unusedDays && T.scopes.unusedDays({ days: String(scope.unusedDays) }),
   ].filter(Boolean);
-  return parts.join("; ") || T.everything;
+  return parts.join(LIST.semicolon) || T.everything;
 }
 
 /** Return who decides in a review, in words. @param {Page} page @param {Review} review */
@@ -80,5 +81,5 @@ export async function reviewersText(page, { reviewerIds, reviewerCode }) {
     reviewerCode !== null && T.holdersOf({ code: reviewerCode }),
     reviewerIds !== null && T.only({ names: await userNames(page, reviewerIds) }),
   ];
-  return parts.filter(Boolean).join(", ");
+  return enumerated(parts);
 }

@@ -10,6 +10,7 @@ import { codes } from "../../parts/policy.js";
 import { agreed, attempt } from "../../parts/preview.js";
 import { shownRole } from "../../parts/roles.js";
 import { time, timeText } from "../../parts/time.js";
+import { enumerated } from "../../strings/common.js";
 
 /** @typedef {import("./waiting.js").Review} Review */
 /** @typedef {import("./waiting.js").ReviewItem} ReviewItem */
@@ -181,7 +182,7 @@ export function decide(page, review, items, verdict) {
         "div",
         { class: "body" },
         h("p", null, review.apply === "at_once" ? T.atOnce[verdict] : T.atEnd),
-        items.length > 1 && h("p", null, items.map(({ userName }) => userName).join(", ")),
+        items.length > 1 && h("p", null, enumerated(items.map(({ userName }) => userName))),
       ),
       confirm: word,
       danger,

@@ -11,6 +11,7 @@ import { time } from "../../parts/time.js";
 import { trouble } from "../../parts/trouble.js";
 import { TRANSFER } from "../../strings/transfer.js";
 import { UNUSED as T } from "./strings.js";
+import { enumerated } from "../../strings/common.js";
 
 const UNUSED = "/api/policy/unused";
 const GIVEN = "/api/role/{id}/permissions";
@@ -78,7 +79,8 @@ function parts(page, days, data, roles) {
           "div",
           null,
           smaller.proposed.length ? codes(smaller.proposed) : T.nothing,
-          smaller.recent.length > 0 && h("p", { class: "help" }, `${smaller.recent.join(", ")}: ${T.recent}`),
+          smaller.recent.length > 0 &&
+            h("p", { class: "help" }, `${enumerated(smaller.recent)}: ${T.recent}`),
         ),
         h(
           "span",

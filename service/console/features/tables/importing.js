@@ -9,6 +9,7 @@ import { TYPES, save, templateOf } from "../../parts/transfer.js";
 import { requested, trouble } from "../../parts/trouble.js";
 import { Sheet, meant } from "./sheet.js";
 import { IMPORT as T } from "./strings.js";
+import { enumerated } from "../../strings/common.js";
 
 /** @typedef {NonNullable<ReturnType<Sheet["placeOf"]>>} Place */
 /** @typedef {{row?: number | null, field: string, message: string, required?: string[]}} Fault */
@@ -130,7 +131,7 @@ export function importing(page, { template, help, example, values, back }) {
 
   /** @param {Fault & {at: Place | null}} fault */
   function line({ at, row, field, message, required }) {
-    const codes = required?.length ? [" ", h("code", null, required.join(", "))] : null;
+    const codes = required?.length ? [" ", h("code", null, enumerated(required))] : null;
     if (!sheet || !at || at.column < 0)
       return [String(at?.number ?? numbered(row)), h("code", null, field), null, [message, codes]];
     const cells = sheet.lines[at.line];
@@ -185,7 +186,7 @@ function report({ created, updated, unchanged, rows }, saved) {
           String(row.row),
           row.name,
           badge(T.outcomes[row.outcome], row.outcome === "created" ? "good" : "info"),
-          [row.changes.join(", "), row.note && h("p", null, row.note)],
+          [enumerated(row.changes), row.note && h("p", null, row.note)],
         ]),
       ),
     rows.length > 0 &&
