@@ -4,7 +4,7 @@ The changed user is marked before the commit, so nothing is saved while the sess
 After the commit the user is marked again: older tokens are revoked even if this process is killed in between.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from service.administration.delegation import Delegation
 from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork, unconditionally
 from service.administration.user_edits import AddressChanged, NewUser
+from service.audit.chain.commitments import CLEAR
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
@@ -35,6 +36,8 @@ from service.records.user_list import Status, User, UserValues
 
 Match = Callable[[User], None]
 """Raises ``PreconditionFailed`` if the user has changed since the caller read it."""
+Erasing = Callable[[UnitOfWork, Target], Awaitable[None]]
+"""Begins the erasure of a user in the transaction that deletes the account."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -121,16 +124,33 @@ class Accounts:
             unit.leaving.add(user_id)
         return user
 
-    async def delete(self, write: Write, user_id: int, match: Match = unconditionally) -> Saved[None]:
+    async def delete(
+        self,
+        write: Write,
+        user_id: int,
+        match: Match = unconditionally,
+        *,
+        erasing: Erasing | None = None,
+    ) -> Saved[None]:
         """Delete a user and end all sessions; raises the refusals of ``update``.
 
-        The id is never used again, so its tokens are not valid for a later user with the same name.
+        The id is never used again, so its tokens are not valid for a later user with the same name. With
+        ``erasing``, which runs before the deletion, the log entry has the number in place of the name, and
+        only fields that stay readable.
         """
-        async with self._touching(write, user_id, "delete", match) as (unit, target, user):
+        by_number = erasing is not None
+        async with self._touching(write, user_id, "delete", match, by_number=by_number) as (
+            unit,
+            target,
+            user,
+        ):
             await BEFORE_ACCOUNT_EDIT.emit(unit.connection, user_id, unit.check.directory)
+            fields = change_log.user_fields(user)
+            if erasing is not None:
+                await erasing(unit, target)
+                fields = {name: value for name, value in fields.items() if name in CLEAR}
             await user_edits.remove(unit.connection, target)
-            name = change_log.user_target(user.user_name)
-            unit.changes += field_changes(name, change_log.user_fields(user), {})
+            unit.changes += field_changes(_log_target(user, by_number=by_number), fields, {})
             unit.leaving.add(user_id)
             unit.follow_ups += [
                 # A ban without an end would stay in the store for ever.
@@ -196,15 +216,29 @@ class Accounts:
 
     @asynccontextmanager
     async def _touching(
-        self, write: Write, user_id: int, act: Act, match: Match, pace: Pace = "usual"
+        self,
+        write: Write,
+        user_id: int,
+        act: Act,
+        match: Match,
+        pace: Pace = "usual",
+        *,
+        by_number: bool = False,
     ) -> AsyncIterator[tuple[UnitOfWork, Target, User]]:
-        """Let the block change the user if the caller may; ``Conflict`` if no administrator would remain."""
+        """Let the block change the user if the caller may; ``Conflict`` if no administrator would remain.
+
+        The log names the user, or ``by_number`` the number.
+        """
         async with self.units.of_rights(write, pace=pace) as unit:
             user = await user_list.read(unit.connection, user_id)
-            change_log.concerns(change_log.user_target(user.user_name))
+            change_log.concerns(_log_target(user, by_number=by_number))
             target = await unit.check.target(unit.connection, user_id, act)
             match(user)
             yield unit, target, user
+
+
+def _log_target(user: User, *, by_number: bool) -> str:
+    return change_log.user_target(f"#{user.id}" if by_number else user.user_name)
 
 
 class _GivesError(Exception):

@@ -17,6 +17,7 @@ Act: TypeAlias = Literal[
     "enable",
     "disable",
     "delete",
+    "erase",
     "set-password",
     "invite",
     "start-reset",
@@ -38,17 +39,18 @@ Act: TypeAlias = Literal[
     "delegate",
     "delegate-beside-factor",
 ]
-"""Acts on an account. ``set-contact``: change its email address or phone number. ``set-service``: change the
-service that it is bound to. ``invite``: let its owner set the first password. ``start-reset``: mail its owner
-a link to set another password. ``verify-address``: declare its address confirmed. ``confirm-owner``: confirm
-that its owner is not a person who acted on it. ``change-factors``: add or remove second factors after the
-first. ``reset-factors``: read and remove all second factors. ``change-credentials``: change the caller's own
+"""Acts on an account. ``set-contact``: change its email address or phone number. ``set-service``: change
+the service that it is bound to. ``erase``: erase the personal data of its owner. ``invite``: let its
+owner set the first password. ``start-reset``: mail its owner a link to set another password.
+``verify-address``: declare its address confirmed. ``confirm-owner``: confirm that its owner is not a
+person who acted on it. ``change-factors``: add or remove second factors after the first.
+``reset-factors``: read and remove all second factors. ``change-credentials``: change the caller's own
 password, or own address for password recovery. ``change-credentials-by-factor``: the same for an account
 without a password. ``change-credentials-beside-factor``: an additional check for an account with a second
 factor. ``create-personal-key``: create an API key of the caller's own account, a person's.
 ``create-personal-key-beside-factor``: an additional check for an account with a second factor.
-``delegate``: let an agent act for the caller, and end that. ``delegate-beside-factor``: an additional check
-for an account with a second factor.
+``delegate``: let an agent act for the caller, and end that. ``delegate-beside-factor``: an additional
+check for an account with a second factor.
 """
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
@@ -119,6 +121,7 @@ _OUT_OF_REACH: Final = frozenset(
         "verify-address",
         "confirm-owner",
         "reset-factors",
+        "erase",
     }
 )
 """Acts on another account that require a caller bound to no service."""
@@ -180,6 +183,7 @@ _REFUSED: Final = {
     "set-service self": sentence("service_of_oneself"),
     "disable self": sentence("disable_oneself"),
     "delete self": sentence("delete_oneself"),
+    "erase self": sentence("delete_oneself"),
     "ban self": sentence("ban_oneself"),
     "reset-factors self": sentence("reset_own_factors"),
     "invite self": sentence("invite_oneself"),
@@ -207,6 +211,7 @@ CLOSED_TO_ALL: Final = frozenset(
         "verify-address self",
         "confirm-owner self",
         "reset-factors self",
+        "erase self",
     }
 )
 """Objects closed to every caller: no permission opens them."""

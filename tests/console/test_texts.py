@@ -195,8 +195,10 @@ def test_plurals_have_the_categories_of_the_language_and_selects_the_same_keys(t
 
 _SEPARATOR = re.compile(r"""join\("[,;] "\)|(?<!split)[\[(,&|?:]\s*"[,;] "(?!\w)""")
 TYPED = {
-    **{"parts/policy.js": 1, "features/directories/form.js": 1},
-    **{"parts/csv.js": 1, "parts/workbook.js": 1},
+    "parts/policy.js": 1,
+    "features/directories/form.js": 1,
+    "parts/csv.js": 1,
+    "parts/workbook.js": 1,
 }
 """Scripts with lines of the policy, with what people type again, and with such signs, by how often."""
 

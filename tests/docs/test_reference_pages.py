@@ -256,5 +256,5 @@ def test_every_security_event_of_the_operator_is_on_the_page() -> None:
     text = "".join(module.read_text(encoding="utf-8") for module in modules)
     events = re.findall(r'tell_security\(\s*settings,\s*"([^"]+)"', text)
 
-    assert len(events) == 11
+    assert len(events) == 12
     assert [event for event in events if f"| `{event}` |" not in OPERATING] == []

@@ -98,6 +98,10 @@ def test_its_cases_hold_and_depend_on_each_of_its_lines(level: Demands) -> None:
     assert [line for line in Bench(own, demanding).uncovered_lines() if "p, assurance" in line] == []
 
 
+ERASING = ("GET /api/user/{id}/erasure", "POST /api/user/{id}/erasure")
+"""What is erased cannot be restored: two factors at each level. API keys can't erase."""
+
+
 def test_base_asks_for_a_login_only() -> None:
     fresh = {
         "account enrol-first-factor self",
@@ -105,10 +109,11 @@ def test_base_asks_for_a_login_only() -> None:
         "account change-credentials-by-factor self",
         "account create-personal-key-beside-factor self",
         "account delegate-beside-factor self",
-        *(f"endpoint {name}" for name in FRESH),
+        *(f"endpoint {name}" for name in (*FRESH, *ERASING)),
     }
 
-    others = {name: words for name, words in endpoints("base").items() if name not in FRESH}
+    others = {name: words for name, words in endpoints("base").items() if name not in (*FRESH, *ERASING)}
+    assert [endpoints("base")[name] for name in ERASING] == [{"@two-factors-within-15m"}] * 2
     assert [endpoints("base")[name] for name in FRESH] == [{"@login-within-15m"}] * len(FRESH)
     assert {word for words in others.values() for word in words} == {
         "@initial",
@@ -177,7 +182,7 @@ def test_making_a_key_demands_what_all_endpoints_do_together(level: Demands) -> 
     assert makers
     assert not passes(demands(level)[MAKING_KEYS], KEY)
     # These are closed to service accounts, so no key that is made opens them.
-    opened = [words for name, words in endpoints(level).items() if name not in FRESH]
+    opened = [words for name, words in endpoints(level).items() if name not in (*FRESH, *ERASING)]
     assert all(passes(words, maker) for words in opened for maker in makers)
 
 

@@ -13,7 +13,7 @@ from tests.support.unstarted import COVERED
 
 ACTIONS = {
     "online": "list kick ban introspect",
-    "user": "list detail create update delete reset-password export import key factor verify",
+    "user": "list detail create update delete reset-password export import key factor verify erase",
     "role": "list create update delete permission export import",
     "menu": "list create update delete",
     "resource": "list create update delete bind open",

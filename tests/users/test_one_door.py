@@ -189,13 +189,18 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "features/follower/server",  # what it is told
         "features/reviews/api_reviews",  # which reviews somebody sees
         "features/services/api_oauth",
+        "features/services/oauth",  # whether the key of a person is reported as active
         "features/decisions/questions",
         "laboratory/analysis/answers",  # the services of a delegation to an agent
         "laboratory/analysis/comparison",  # names the layer
         "laboratory/analysis/sources",  # names the layer
         "laboratory/prove",  # names the layer
+        "laboratory/prove_within",  # names the acts that the policy opens to a kind of callers
+        "features/explain/explained",  # explains the use of a person's API key
         "features/explain/refusals",  # explains them
+        "features/personal_keys/keys",  # whether the caller's roles allow API keys
         "web/requests/guard",  # acts that are closed to API keys of people
+        "features/policy_tests/commands_prove",  # names the layer
         "features/policy_tests/report_sections",  # names the layer
     }
 

@@ -474,6 +474,7 @@ WITHOUT_TARGET: Final = {
     "POST /api/user/profile/delegations": "the caller's own, within the caller's codes",
     "DELETE /api/user/profile/delegations/{delegation_id}": "the caller's own",
     "POST /api/user/profile/approvals/{approval_id}": "the caller's own",
+    "POST /api/user/{id}/erasure": "two factors: tests/features/personal_data/test_erasures.py",
     "POST /api/key/leaked": "by the key itself, which it revokes",
     "POST /api/auth/login": "the caller's own, by password",
     "POST /api/auth/refresh": "the caller's own, by refresh token",

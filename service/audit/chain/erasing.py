@@ -31,13 +31,22 @@ _store: Final = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def erase(
-    log: Log, row: Mapping[str, Any], user_id: int, has_data: Matches, chain: Sealing
+    log: Log,
+    row: Mapping[str, Any],
+    user_id: int,
+    has_data: Matches,
+    chain: Sealing,
+    *,
+    is_own: bool = False,
+    is_about: bool = False,
 ) -> dict[str, Any] | None:
     """Return the columns of an entry without the data of a person; None if nothing can or must be erased.
 
     ``row`` has the columns of the chain by name, JSON and addresses as text, and ``salts`` and ``erased``.
-    The actor is erased in entries of the person. Other values are erased if ``has_data`` finds the person in
-    their JSON. Entries without salts, of older versions, stay as they are.
+    The actor is erased in entries of the person. In entries without a user, it is erased if the entry
+    ``is_own``, or if ``has_data`` finds the person in the actor's JSON; that of another user stays. The
+    content of an entry that ``is_about`` the person is erased. Other values are erased if ``has_data``
+    finds the person in their JSON. Entries without salts, of older versions, stay as they are.
     """
     if row["salts"] is None:
         return None
@@ -45,10 +54,13 @@ def erase(
     erasure = _Erasure(row["salts"], user_id, has_data)
     columns: dict[str, Any] = {}
     actor = [values[name] for name in ACTOR[log]]
-    if erasure.takes(actor, certain=row["user_id"] == user_id):
+    owner = row["user_id"]
+    is_own = is_own and any(value is not None for value in actor)
+    if erasure.takes(actor, certain=is_own or owner == user_id, never=owner not in (None, user_id)):
         columns |= dict.fromkeys(ACTOR[log])
     if log == "operation_log":
-        if erasure.takes([values[name] for name in CONTENT]):
+        content = [values[name] for name in CONTENT]
+        if erasure.takes(content, certain=is_about and any(value is not None for value in content)):
             columns |= dict.fromkeys(CONTENT)
         if values["targets"] is not None:
             columns["targets"] = [*map(erasure.target, values["targets"])]
@@ -78,12 +90,12 @@ class _Erasure:
         self._has_data = has_data
         self._place = 0
 
-    def takes(self, value: Any, *, certain: bool = False) -> bool:
+    def takes(self, value: Any, *, certain: bool = False, never: bool = False) -> bool:
         """Return true if the next value is erased now; deletes its salt and keeps its commitment."""
         bounds = slice(self._place * SALT, (self._place + 1) * SALT)
         place, self._place = self._place, self._place + 1
         salt, encoded = bytes(self.salts[bounds]), _encode(value)
-        if salt == GONE or not (certain or self._has_data(encoded.decode())):
+        if salt == GONE or never or not (certain or self._has_data(encoded.decode())):
             return False
         self.taken[str(place)] = sha256(salt + encoded).hexdigest()
         self.salts[bounds] = GONE

@@ -21,6 +21,8 @@ def inventory() -> tuple[Kept, ...]:
     return tuple(by_name[name] for name in sorted(by_name))
 
 
+DELETED: Final = frozenset({"agent_approval", "idempotency_key", "mail", "reset_request"})
+"""Tables whose rows expire soon: an erasure deletes those of others that hold the person."""
 _ROWS: Final[dict[Rows, str]] = {
     "account": "Rows are deleted.",
     "stay": "Rows stay, with the number of the user.",
@@ -43,10 +45,29 @@ def effect(kept: Kept) -> str:
     return " ".join(parts)
 
 
+def erased(kept: Kept) -> str:
+    """Return the effect of an erasure on a table, besides the deletion of the account, in Markdown."""
+    parts = []
+    if kept.table in DELETED:
+        parts.append("Rows with a value are deleted.")
+    elif columns := [*kept.names.split(), *kept.texts.split()]:
+        parts.append(f"The number replaces values in {', '.join(f'`{name}`' for name in columns)}.")
+    if columns := kept.sealed.split():
+        parts.append(f"{', '.join(f'`{name}`' for name in columns)}: values stay.")
+    if kept.chained:
+        parts.append("Values are deleted with their salts.")
+    return " ".join(parts) or "The same."
+
+
 def table() -> str:
     """Return the table of the reference page: each table with personal data, retention and end."""
-    lines = ["| Table | Kept | When the account is deleted |", "| --- | --- | --- |"]
+    lines = [
+        "| Table | Kept | When the account is deleted | After an erasure |",
+        "| --- | --- | --- | --- |",
+    ]
     lines += [
-        f"| `{kept.table}` | {kept.kept} | {effect(kept)} |" for kept in inventory() if kept.is_personal
+        f"| `{kept.table}` | {kept.kept} | {effect(kept)} | {erased(kept)} |"
+        for kept in inventory()
+        if kept.is_personal
     ]
     return "\n".join(lines)

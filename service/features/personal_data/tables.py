@@ -87,6 +87,12 @@ TABLES: Final = (
         plain="role_code source how directory",
     ),
     Kept(
+        table="erasure",
+        owner="user_id",
+        kept="For ever; names and values until the erasure ends",
+        secrets="names searched pattern",
+    ),
+    Kept(
         table="export_dead_letter",
         kept="`export.dead_letter_days`",
         texts="entry",

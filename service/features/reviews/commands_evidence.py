@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
+from service.administration.change_log import user_target
 from service.audit.journal import enter
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
@@ -66,9 +67,17 @@ def _run(options: Namespace, environ: Mapping[str, str]) -> None:
 
         data = with_database(settings, made)
         options.output.write_bytes(data)
-        subject = options.user_name if options.action == "user" else options.id
-        command = f"evidence {options.action} {subject}"
-        event = operator_event(command, begun, module="review", action="export evidence", kind="EXPORT")
+        # A name is a target, which an erasure can take out; the address of an entry stays.
+        by_name = options.action == "user"
+        command = "evidence user" if by_name else f"evidence {options.action} {options.id}"
+        event = operator_event(
+            command,
+            begun,
+            module="review",
+            action="export evidence",
+            kind="EXPORT",
+            targets=(user_target(options.user_name),) if by_name else None,
+        )
         asyncio.run(enter(settings, event))
     say(f"The evidence is in {options.output}: `portcullis audit verify --evidence` verifies it.")
 

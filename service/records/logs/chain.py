@@ -173,10 +173,8 @@ async def entries(
     """
     table = TABLES[log]
     moment = table.c.create_time
-    first_of_all = [table.c[name] for name in _PLACE]
-    chosen = [*first_of_all, *(_as_stored(table.c[name]) for name in columns)]
     statement = (
-        select(*chosen)
+        select(*chained_columns(log, columns))
         .order_by(table.c.chain_key, table.c.chain_number, table.c.id)
         .execution_options(yield_per=_AT_ONCE)
     )
@@ -189,6 +187,12 @@ async def entries(
     async with connection.stream(statement) as rows:
         async for row in rows:
             yield row
+
+
+def chained_columns(log: Log, columns: Iterable[str]) -> list[ColumnElement[Any]]:
+    """Return the columns of an entry as ``entries`` yields them."""
+    table = TABLES[log]
+    return [*(table.c[name] for name in _PLACE), *(_as_stored(table.c[name]) for name in columns)]
 
 
 def _as_stored(column: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -89,6 +89,11 @@ async def attach(connection: AsyncConnection, log: Log) -> None:
     await connection.execute(text(f"CREATE TABLE {default} PARTITION OF {parent} DEFAULT"))
 
 
+async def is_staged(connection: AsyncConnection, log: Log) -> bool:
+    """Return true if rows were copied that ``attach`` has not put in place: changes of rows would be lost."""
+    return bool(await _staged(connection, log))
+
+
 async def ended(connection: AsyncConnection, log: Log, day: date) -> list[date]:
     """Return the months that have a partition and ended on or before ``day``."""
     return [month for month in await present(connection, log) if _next(month) <= day]

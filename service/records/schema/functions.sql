@@ -166,9 +166,60 @@ CREATE OR REPLACE TRIGGER codes_update AFTER UPDATE ON sys.menu REFERENCING OLD 
 -- Codes of roles: what the roles of a database that is migrated give is known from now on.
 SELECT sys.keep_codes_of_roles(ARRAY (SELECT id FROM sys.role));
 
+-- Erasures: the value without a person, whose names and other values match the pattern. Names of members too.
+CREATE OR REPLACE FUNCTION sys.without_person(value JSONB, pattern TEXT, mark TEXT) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    CASE jsonb_typeof(value)
+    WHEN 'string' THEN
+        RETURN to_jsonb(regexp_replace(value #>> '{}', pattern, mark, 'gi'));
+    WHEN 'array' THEN
+        RETURN (
+            SELECT coalesce(jsonb_agg(sys.without_person(item, pattern, mark) ORDER BY place), '[]')
+            FROM jsonb_array_elements(value) WITH ORDINALITY AS items (item, place)
+        );
+    WHEN 'object' THEN
+        RETURN (
+            SELECT coalesce(jsonb_object_agg(
+                regexp_replace(key, pattern, mark, 'gi'), sys.without_person(item, pattern, mark)
+            ), '{}')
+            FROM jsonb_each(value) AS members (key, item)
+        );
+    ELSE
+        RETURN value;
+    END CASE;
+END $$;
+
+-- Erasures: whether an update of a kept row only takes out a person whose erasure runs. Names become the number of the
+-- person, the first of them also in the person's own rows; in texts, values of the person become it.
+CREATE OR REPLACE FUNCTION sys.is_erasure(
+    row_before JSONB, row_after JSONB, owner_column TEXT, name_columns TEXT[], text_columns TEXT[]
+) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT row_before - name_columns - text_columns = row_after - name_columns - text_columns AND EXISTS (
+        SELECT FROM sys.erasure
+        WHERE pattern IS NOT NULL AND NOT EXISTS (
+            SELECT FROM unnest(name_columns) WITH ORDINALITY AS kept (name, place)
+            WHERE row_before -> name IS DISTINCT FROM row_after -> name AND NOT (
+                row_after ->> name = '#' || user_id AND (
+                    row_before ->> name = ANY (names)
+                    OR place = 1 AND row_before ->> owner_column IS NOT DISTINCT FROM user_id::text
+                )
+            )
+        ) AND NOT EXISTS (
+            SELECT FROM unnest(text_columns) AS kept (name)
+            WHERE row_before -> name IS DISTINCT FROM row_after -> name AND row_after -> name
+                IS DISTINCT FROM sys.without_person(row_before -> name, pattern, '#' || user_id)
+        )
+    )
+$$;
+
 -- Requests for roles: what has ended stays as it ended, whatever writes it.
 CREATE OR REPLACE FUNCTION sys.keep_ended_request() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    IF sys.is_erasure(to_jsonb(OLD), to_jsonb(NEW), 'user_id',
+        ARRAY['user_name', 'ended_by'], ARRAY['reason', 'ticket', 'end_reason']) THEN
+        RETURN NEW;
+    END IF;
     RAISE EXCEPTION 'access request % has ended', OLD.id;
 END $$;
 CREATE OR REPLACE TRIGGER keep_ended_request BEFORE UPDATE ON sys.access_request FOR EACH ROW
@@ -248,6 +299,10 @@ CREATE OR REPLACE TRIGGER end_delegations AFTER INSERT OR UPDATE ON sys.user_ban
 -- Reviews: nothing changes in a review that is closed, and what an item is about never does.
 CREATE OR REPLACE FUNCTION sys.keep_closed_review() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    IF TG_OP = 'UPDATE' AND sys.is_erasure(to_jsonb(OLD), to_jsonb(NEW), 'author_id',
+        ARRAY['author_name', 'closed_by'], ARRAY['title', 'scope']) THEN
+        RETURN NEW;
+    END IF;
     IF OLD.state = 'closed' OR TG_OP = 'DELETE' THEN
         RAISE EXCEPTION 'review % is kept as it is', OLD.id;
     END IF;
@@ -264,6 +319,11 @@ BEGIN
     IF TG_OP = 'DELETE' THEN
         RAISE EXCEPTION 'item % of a review is kept', OLD.id;
     END IF;
+    IF TG_OP = 'UPDATE' AND sys.is_erasure(to_jsonb(OLD), to_jsonb(NEW), 'user_id',
+        ARRAY['user_name', 'given_by', 'reviewer_name'],
+        ARRAY['reason', 'decision_reason', 'outcome_reason']) THEN
+        RETURN NEW;
+    END IF;
     IF EXISTS (SELECT FROM sys.review WHERE id = NEW.review_id AND state = 'closed') THEN
         RAISE EXCEPTION 'review % is closed', NEW.review_id;
     END IF;
@@ -277,6 +337,10 @@ CREATE OR REPLACE TRIGGER keep_review_item BEFORE INSERT OR UPDATE OR DELETE ON 
     EXECUTE FUNCTION sys.keep_review_item();
 CREATE OR REPLACE FUNCTION sys.keep_sign_off() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    IF TG_OP = 'UPDATE' AND sys.is_erasure(to_jsonb(OLD), to_jsonb(NEW), 'user_id',
+        ARRAY['user_name'], ARRAY['note', 'title']) THEN
+        RETURN NEW;
+    END IF;
     RAISE EXCEPTION 'sign-off % is kept as it is', OLD.id;
 END $$;
 CREATE OR REPLACE TRIGGER keep_sign_off BEFORE UPDATE OR DELETE ON sys.policy_sign_off FOR EACH ROW

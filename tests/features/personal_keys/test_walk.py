@@ -36,6 +36,7 @@ CLOSED: Final = {
     *("POST /api/auth/oidc/{provider}/accounts", "POST /api/directory/{source}/accounts"),
     *("POST /api/user/{id}/email/verification", "POST /api/user/{id}/owner/verification"),
     *("DELETE /api/user/{id}/factors", "DELETE /api/user/{id}/origins/{source}"),
+    "POST /api/user/{id}/erasure",
     # Sessions.
     *("POST /api/auth/logout", "POST /api/auth/logout/all", "DELETE /api/auth/sessions/{device}"),
     *("POST /api/auth/oidc/logout", "POST /api/user/bulk/end-sessions"),
