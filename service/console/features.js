@@ -13,6 +13,7 @@ export { VIEWS as events } from "./features/events/feature.js";
 export { VIEWS as explain } from "./features/explain/feature.js";
 export { VIEWS as follower } from "./features/follower/feature.js";
 export { VIEWS as operations } from "./features/operations/feature.js";
+export { VIEWS as personal_data } from "./features/personal_data/feature.js";
 export { VIEWS as personal_keys } from "./features/personal_keys/feature.js";
 export { VIEWS as policy_history } from "./features/policy_history/feature.js";
 export { VIEWS as reviews } from "./features/reviews/feature.js";

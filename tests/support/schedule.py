@@ -15,7 +15,7 @@ SESSIONS: Final = "tests/sessions"
 CONSOLE: Final = "tests/console"
 _FOLDERS: Final = (SESSIONS, CONSOLE)
 """Folders whose files share a running service, or a browser."""
-_PAGES: Final = "access_requests directories reviews tables"
+_PAGES: Final = "access_requests directories personal_data reviews tables"
 """Features with tests of pages, which share the browser and the service of `CONSOLE`."""
 
 _BUNDLES: Final = {

@@ -133,21 +133,24 @@ export async function settled(shown, done, question) {
  *   confirm: string,
  *   danger?: boolean,
  *   wide?: boolean,
- *   act: () => Promise<any>,
+ *   fields?: import("./form.js").Field[],
+ *   act: (values: any) => Promise<any>,
  * }} question
  * @returns {Promise<boolean>} Whether it was done; the first step is shown again then, too.
  */
-export async function secondStep({ element, body, closed }, { title, text, confirm, danger, wide, act }) {
+export async function secondStep({ element, body, closed }, question) {
+  const { title, text, confirm, danger, wide, fields = [], act } = question;
   const { form } = await import("./form.js");
   const heading = /** @type {HTMLElement} */ (element.querySelector("h2"));
   const [first, called] = [[...body.childNodes], heading.textContent];
+  const large = element.classList.contains("wide");
   const show = (
     /** @type {string | null} */ name,
     /** @type {Node[]} */ nodes,
-    /** @type {boolean} */ large,
+    /** @type {boolean} */ broad,
   ) => {
     heading.textContent = name;
-    element.classList.toggle("wide", large);
+    element.classList.toggle("wide", broad);
     body.replaceChildren(...nodes);
     /** @type {HTMLElement | null} */ (
       body.querySelector(danger ? "[data-cancel]" : "[type=submit]")
@@ -155,16 +158,16 @@ export async function secondStep({ element, body, closed }, { title, text, confi
   };
   return new Promise((resolve) => {
     const end = (/** @type {boolean} */ done) => {
-      show(called, first, false);
+      show(called, first, large);
       resolve(done);
     };
     const content = form({
-      fields: [],
+      fields,
       submit: confirm,
       danger,
       before: text,
-      save: async () => {
-        await act();
+      save: async (values) => {
+        await act(values);
         end(true);
       },
       cancel: () => end(false),
@@ -174,6 +177,7 @@ export async function secondStep({ element, body, closed }, { title, text, confi
     });
     closed.then(() => resolve(false));
     show(title, [content], Boolean(wide));
+    /** @type {HTMLElement | null} */ (content.querySelector("input, select, textarea"))?.focus();
   });
 }
 

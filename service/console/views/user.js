@@ -31,8 +31,8 @@ import { USERS as T } from "../strings/users.js";
 const OWN_KEYS = "GET /api/user/profile/keys";
 const STATUS = "/api/user/{id}/status";
 
-/** @param {Page} page */
-export async function show(page) {
+/** @param {Page} page @param {import("../types/view").ShowPart[]} parts Further acts. */
+export async function show(page, parts) {
   const path = { id: page.params.id };
   const [{ data: user, etag }, ends] = await Promise.all([
     page.call("GET", "/api/user/{id}", { path }),
@@ -86,6 +86,7 @@ export async function show(page) {
           icon: "trash",
           ...managed,
         }),
+      ...(await Promise.all(parts.map((part) => part(page, user)))),
     ],
     note: [
       self && h("p", { class: "note" }, T.self),
