@@ -96,7 +96,10 @@ class ErasureOrder(Schema):
 
 
 class Erased(Schema):
-    """The erasure that has begun, and the number of changed rows of its first pass."""
+    """The erasure that has begun, and the rows that its first pass changed.
+
+    `changed` is 0 too if the pass failed or took too long: the job goes on.
+    """
 
     user_id: Id
     changed: int
@@ -135,7 +138,8 @@ class UserErasure(Endpoint[erasures.Erasures], at="/api/user/{id}/erasure"):
         """
         if context.request.raw_header(b"if-match") is None:
             raise BadRequest(sentence("if_match_required"))
-        changed = await self.part.erase(context.write, id, body.reason, unchanged(context))
+        match = unchanged(context)
+        changed = await self.part.erase(context.write, id, body.reason, match, within=erasures.WITHIN)
         return Erased(id, changed)
 
 

@@ -7,6 +7,7 @@ steps until nothing was found for ``SETTLE``: requests in flight may still write
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, Self
@@ -201,12 +202,20 @@ class Erasures:
                 erasure=await store_persons.erasure_of(connection, user_id),
             )
 
-    async def erase(self, write: Write, user_id: int, reason: str, match: Match = unconditionally) -> int:
+    async def erase(
+        self,
+        write: Write,
+        user_id: int,
+        reason: str,
+        match: Match = unconditionally,
+        within: float | None = None,
+    ) -> int:
         """Delete the account if it exists, begin its erasure, and run the first pass; return its changes.
 
-        An erasure of a deleted account, or one that runs, goes on. Raises the refusals of
+        An erasure of a deleted account, or one that runs, goes on. The job goes on with a pass that fails, or
+        takes more seconds than ``within``: its changes count as 0. Raises the refusals of
         ``Accounts.delete``, ``NotFound`` for a number that no account had, ``ValidationFailed`` for a
-        ``reason`` with a value of the person, and ``Unavailable``: after the deletion the job goes on.
+        ``reason`` with a value of the person, and ``Unavailable``.
         """
         require_reason(reason)
         # Outside of the transaction, which holds the lock of rights: the logs can be long.
@@ -231,7 +240,10 @@ class Erasures:
                 match(NoAccount())
                 await begin(unit, target)
                 unit.targets.append(f"user:{person.mark}")
-        return await self.passes.run(user_id) or 0
+        with suppress(Unavailable, TimeoutError):  # the account is deleted: a refusal would say it is not
+            async with asyncio.timeout(within):
+                return await self.passes.run(user_id) or 0
+        return 0
 
     async def _target(
         self, connection: Connection, check: DelegationCheck, user_id: int, *, only_reads: bool = False

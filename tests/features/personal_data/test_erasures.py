@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from service.audit.chain.form import Chain
+from service.errors import Unavailable
 from service.features.audit_proof.days import Audit
 from service.features.embedded.stores import EmbeddedStores
 from service.features.personal_data.erasures import Passes
@@ -233,9 +234,14 @@ async def test_an_interrupted_erasure_goes_on(site: Inside, monkeypatch: pytest.
     async def killed(*_: Any) -> int:
         raise RuntimeError
 
+    async def unavailable(*_: Any) -> int:
+        raise Unavailable
+
     with monkeypatch.context() as patched:
         patched.setattr(Passes, "run", killed)
         assert (await erase(site, wren.user_id)).status == 500
+        patched.setattr(Passes, "run", unavailable)
+        assert (await erase(site, wren.user_id)).json["data"]["changed"] == 0
     assert await query(site, 'SELECT 1 FROM sys."user" WHERE id = %s', wren.user_id) == []
     requested = "SELECT requested_by FROM sys.job WHERE job_name = 'wren'"
     assert await query(site, requested) == [("wrenbird",)]
