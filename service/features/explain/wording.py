@@ -2,10 +2,18 @@
 
 from collections.abc import Iterable
 from functools import singledispatch
+from typing import Final
 
 from service.authz.invariants import statements
+from service.authz.proof.within import Bounded
 from service.features.explain.policy_layers import DiffCaller, PassedLayer
 from service.kernel.services import UNTIL
+
+_WITHIN: Final[dict[Bounded, str]] = {
+    "agent": "An agent passes only where the person, its own roles and the delegation allow it.",
+    "key": "An API key of a person passes only where the person and its scopes allow it.",
+}
+"""The demand of ``within_their_person`` about each kind of caller."""
 
 
 @singledispatch
@@ -50,6 +58,11 @@ def _(statement: statements.EndsWithin) -> str:
 def _(statement: statements.CodeNeeded) -> str:
     excepted = f", except {_listed(statement.excepted)}" if statement.excepted else ""
     return f"Every request with {_listed(statement.methods)} needs a permission code{excepted}."
+
+
+@demand.register
+def _(statement: statements.WithinPerson) -> str:
+    return " ".join(_WITHIN[caller] for caller in statement.callers)
 
 
 @demand.register
