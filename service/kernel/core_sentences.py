@@ -489,7 +489,7 @@ _CAUSES: Final = {
     "cause_sealed_from_here": "each revision is sealed from here on",
     "cause_backup_restored": "restored from the backup {backup}",
 }
-"""The causes of revisions, by which ``service.features.policy_history.causes`` knows stored ones."""
+"""The causes of revisions, by which the feature ``policy_history`` knows stored ones."""
 
 _JOBS: Final = {
     "run_abandoned": "the process that ran it has ended",

@@ -70,7 +70,7 @@ def test_a_new_code_gets_its_button_below_its_page_and_its_resource(connection: 
         " JOIN sys.menu parent ON parent.id = button.parent_id WHERE button.auth_mark = :code",
         code=NEW,
     )
-    assert placed == [("user", "Export users", 7, True)]
+    assert placed == [("user", "Export users", 8, True)]
     bound = execute(
         connection,
         "SELECT method, resource.path, auth_mark FROM sys.resource"

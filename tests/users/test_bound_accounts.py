@@ -19,6 +19,7 @@ from tests.users.writes import WRITES, Request, World
 
 SERVICE = "orders"
 KEYS = "/api/user/{id}/keys"
+ERASURE = "/api/user/{id}/erasure"
 
 HARMLESS_COLUMNS: Final = {
     "user": {
@@ -132,7 +133,8 @@ def test_every_route_that_acts_on_an_account_is_walked() -> None:
         if "{login_id}" in route or route.partition(" ")[2].startswith(("/api/user/{id}", "/api/user/import"))
     } | {"POST /api/user"}
 
-    assert on_accounts <= {write.endpoint for write in WRITES} | {f"POST {KEYS}", f"DELETE {KEYS}/{{key_id}}"}
+    walked = {f"POST {KEYS}", f"DELETE {KEYS}/{{key_id}}", f"POST {ERASURE}"}
+    assert on_accounts <= {write.endpoint for write in WRITES} | walked
 
 
 @pytest.mark.extended
@@ -152,6 +154,8 @@ async def test_no_value_of_a_user_lets_it_log_in_as_somebody_who_is_not_bound(bo
     for who, user_id in people.items():
         await bound.ask(("PUT", f"/api/user/{user_id}/password", {"newPassword": "five wary herons"}))
         await bound.ask(("POST", KEYS.format(id=user_id), {"name": "mine"}))
+        erasure = await bound.ask(("POST", ERASURE.format(id=user_id), {"reason": "gone"}))
+        assert (erasure.status, erasure.json["layer"]) == (403, "assurance")
         for name, values in VALUES.items():
             stored = await bound.service.data("GET", f"/api/user/{user_id}")
             for value in values:
