@@ -449,6 +449,10 @@ _INVARIANTS: Final = {
     "{end, select, none {, without an end} other { until {end}}}",
     "exceeds_person": "{object}: {caller, select, agent {an agent that acts for a person} "
     "other {an API key of a person}} {finding}",
+    "exceeds_login": "passes the demand on the authentication, which a login of its person does not",
+    "exceeds_session": "may {act}, which its person in a session may not",
+    "exceeds_services": "acts at services that the delegation does not name",
+    "exceeds_line": "passes a line with this code, which the {party} denies",
     "statement_without_route": "no route serves {request}, so the statement has no effect",
 }
 """How a statement of the invariants does not hold."""

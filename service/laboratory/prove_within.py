@@ -54,7 +54,7 @@ def prove_within(policy: Policy, caller: Bounded) -> ProvedWithin:
     )
     return ProvedWithin(
         caller=caller,
-        exceeding=tuple(Exceeding(*escape) for escape in escapes(policy, caller)),
+        exceeding=tuple(Exceeding(name, str(how)) for name, how in escapes(policy, caller)),
         parties=_PARTIES[caller],
         without_codes=tuple(open_to_logins),
         acts=tuple(act for act, proof in acts if proof == "by-personal-key"),

@@ -97,7 +97,7 @@ OTHERWISE = {
     "POST /api/review/{id}/item/{item_id}/decision",  # about somebody else
     "POST /api/review/{id}/decision",
     "POST /api/key/leaked",  # of a key of the test
-    "POST /api/user/{id}/erasure",  # with two factors
+    "POST /api/user/{id}/erasure",  # with the tag of the preview
     *("PUT /api/agent/{id}", "PUT /api/agent/{id}/enabled"),  # of a service account
     "POST /api/user/profile/delegations",  # to an agent
     "POST /api/user/profile/approvals/{approval_id}",  # of a call of an agent

@@ -263,7 +263,7 @@ class _Check:
         for by in statement.callers:
             for name, how in escapes(self._policy, by):
                 finding = sentence("exceeds_person", object=name, caller=by, finding=how)
-                yield Violation(statement, finding, (by, name, how))
+                yield Violation(statement, finding, (by, name, str(how)))
 
     @broken.register
     def _(self, statement: Apart) -> Iterator[Violation]:

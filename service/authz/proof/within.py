@@ -23,6 +23,7 @@ from service.authz.proof.conditions import Condition, line_answers
 from service.authz.proof.escaping import escaping
 from service.kernel.account_acts import ACT_FOR_OTHER
 from service.kernel.assurance import BY_PERSONAL_KEY, Authentication, words_at
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import (
     BY_AGENT,
     BY_APPROVAL,
@@ -33,6 +34,7 @@ from service.kernel.codes import (
     Ceiling,
     HeldCodes,
 )
+from service.kernel.core_sentences import sentence
 
 Bounded = Literal["agent", "key"]
 """The kinds of callers with ceilings: agents that act for people, and API keys of people."""
@@ -51,7 +53,7 @@ class Escape(NamedTuple):
     """A caller with ceilings who passes without them: about which object, and how, in words."""
 
     object: str
-    how: str
+    how: Sentence
 
 
 def escapes(policy: Policy, of: Bounded) -> Iterator[Escape]:
@@ -66,9 +68,7 @@ def escapes(policy: Policy, of: Bounded) -> Iterator[Escape]:
     for name in sorted(policy.rules.objects(ASSURANCE)):
         by_key = policy.judge(ASSURANCE, name, BY_PERSONAL_KEY).allowed
         if by_key and not policy.judge(ASSURANCE, name, session).allowed:
-            yield Escape(
-                name, "passes the demand on the authentication, which a login of its person does not"
-            )
+            yield Escape(name, sentence("exceeds_login"))
     answers = line_answers(policy.model_text)
     for name in sorted(policy.rules.objects(ACCOUNT)):
         act, _, proof = name.partition(" ")
@@ -76,9 +76,9 @@ def escapes(policy: Policy, of: Bounded) -> Iterator[Escape]:
         if proof == "by-personal-key" and in_session:
             mine = Condition(answers, (policy.rules.codes(ACCOUNT, name),))
             if escaping(mine, Condition(answers, (in_session,))) is not None:
-                yield Escape(name, f"may {act}, which its person in a session may not")
+                yield Escape(name, sentence("exceeds_session", act=act))
     if of == "agent" and policy.rules.codes(ACCOUNT, ACT_FOR_OTHER):
-        yield Escape(ACT_FOR_OTHER, "acts at services that the delegation does not name")
+        yield Escape(ACT_FOR_OTHER, sentence("exceeds_services"))
 
 
 @lru_cache(maxsize=32)
@@ -91,17 +91,16 @@ def model_escapes(model_text: str, of: Bounded, *, every: bool = False) -> tuple
     """
     objects = {code: f"GET /{place}" for place, code in enumerate((*_WORDS, _CODE))}
     policy = Policy(model_text, [Rule(RESOURCE, name, code) for code, name in objects.items()])
-    escaped: dict[Escape, None] = {}
+    escaped: dict[tuple[str, str], Escape] = {}
     for code, name in objects.items():
         holdings = _AT_WORDS if code != _CODE else _EVERY if every else _FEW
         for parties in product(holdings, repeat=2 if of == "key" else 3):
             for held, grants in _bounded(of, *map(HeldCodes, parties)):
                 lacking = [] if code in _OPEN else [by for by, granted in grants.items() if not granted(code)]
                 if lacking and policy.judge(RESOURCE, name, held).allowed:
-                    escaped[Escape(code, f"passes a line with this code, which the {lacking[0]} denies")] = (
-                        None
-                    )
-    return tuple(escaped)
+                    how = sentence("exceeds_line", party=lacking[0])
+                    escaped.setdefault((code, lacking[0]), Escape(code, how))
+    return tuple(escaped.values())
 
 
 _Grants = dict[str, Callable[[str], bool]]

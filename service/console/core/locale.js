@@ -107,8 +107,11 @@ export function listed(items, type) {
  * @param {readonly (string | null | undefined | false)[]} texts Those without a text are left out.
  */
 export function enumerated(texts) {
-  return texts.filter(Boolean).join(listParts(["1", "2", "3"])[1]?.value ?? "");
+  return texts.filter(Boolean).join(between());
 }
+
+/** Return what stands between texts one after another. */
+export const between = () => listParts(["1", "2", "3"])[1]?.value ?? "";
 
 /** Compare two texts as the language sorts them. @param {string} a @param {string} b */
 export function compare(a, b) {

@@ -5,7 +5,7 @@
  */
 import { Problem } from "../client/portcullis.js";
 import { button, card, empty, h, link, pieces } from "../core/dom.js";
-import { dates, instantOf, wallTime } from "../core/locale.js";
+import { between, dates, instantOf, wallTime } from "../core/locale.js";
 import { numbered } from "../core/texts.js";
 import { form } from "../parts/form.js";
 import { FIRST, access, lines } from "../parts/lines.js";
@@ -19,7 +19,6 @@ import { trouble } from "../parts/trouble.js";
 import { CHANGES as T } from "../strings/changes.js";
 import { FRAME } from "../strings/frame.js";
 import { POLICY } from "../strings/policy.js";
-import { LIST } from "../strings/common.js";
 
 const LOG = "/api/operation-log/list";
 const REVISIONS = "/api/policy/revisions";
@@ -287,7 +286,7 @@ function difference(changes) {
     const all = given.flatMap((change) => (change[side] ?? []).map(withoutReason));
     const total = given.reduce((sum, change) => sum + (change[count] ?? change[side]?.length ?? 0), 0);
     const shown = all.slice(0, VALUES);
-    const values = shown.map((value, place) => [place > 0 && LIST.comma, h(tag, null, value)]);
+    const values = shown.map((value, place) => [place > 0 && between(), h(tag, null, value)]);
     const left = total - shown.length;
     return total > 0 && h("small", null, `${title}: `, values, left > 0 && ` ${T.andMore({ n: left })}`);
   };

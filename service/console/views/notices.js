@@ -9,6 +9,13 @@ import { time } from "../parts/time.js";
 import { NOTICES as T, noticeText } from "../strings/notices.js";
 import { enumerated } from "../strings/common.js";
 
+/** The views of records that notices are about, by the name of the fact. */
+const VIEWS = /** @type {Record<string, string>} */ ({
+  request: REQUESTS,
+  review: "/reviews",
+  revision: "/policy/revisions",
+});
+
 /** The kinds that somebody has caused by asking for a role: `account` says who. */
 const ASKED = new Set(["access_request_made", "emergency_given"]);
 
@@ -39,14 +46,10 @@ export async function show(page) {
           (ASKED.has(kind) && facts.account) || (T.by[actedBy] ?? enumerated([clientIp, browser, os])),
       },
     ],
-    row: ({ facts: { request, review, revision } }) =>
-      request
-        ? `${REQUESTS}/${request}`
-        : review
-          ? `/reviews/${review}`
-          : revision
-            ? `/policy/revisions/${revision}`
-            : null,
+    row: ({ facts }) => {
+      const record = Object.keys(VIEWS).find((name) => facts[name]);
+      return record ? `${VIEWS[record]}/${facts[record]}` : null;
+    },
     load: async (query) => {
       const { data } = await page.call("GET", "/api/user/profile/notices", { query });
       unread.count(data.unread);

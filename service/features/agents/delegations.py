@@ -23,7 +23,7 @@ from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import code_fault
 from service.keyspace import SessionStore
 from service.records import factors, role_rights
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 from service.records.published.policy_workers import AGENTS
 
 ACT: Final[Act] = "delegate"
@@ -76,7 +76,7 @@ class Delegations:
             if await factors.has_any(connection, caller.user_id):
                 await check.require_act(connection, target, "delegate-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
-            longest = max(self.longest, await role_rights.max_delegation(connection, caller.user_id) or 0)
+            longest = await self._longest(connection, caller.user_id)
             faults = self._faults(check, codes, ask_me, services)
             if expires_in > longest:
                 faults.append(("expiresIn", sentence("delegation_lasts_too_long", most=longest)))
@@ -103,8 +103,12 @@ class Delegations:
     async def own(self, caller: Caller) -> tuple[Sequence[StoredDelegation], int]:
         """Return the delegations of the caller in force, newest first, and the longest life of a new one."""
         async with self.database.snapshot() as connection:
-            longest = max(self.longest, await role_rights.max_delegation(connection, caller.user_id) or 0)
+            longest = await self._longest(connection, caller.user_id)
             return await store_delegations.of_person(connection, caller.user_id), longest
+
+    async def _longest(self, connection: Connection, user_id: int) -> int:
+        """Return the longest life of a new delegation in seconds; a role may allow more than the setting."""
+        return max(self.longest, await role_rights.max_delegation(connection, user_id) or 0)
 
     async def listed(self, user_id: int | None, agent_id: int | None) -> Sequence[StoredDelegation]:
         """Return the delegations in force of a person, of an agent, or all, the newest first."""

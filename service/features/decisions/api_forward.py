@@ -60,7 +60,8 @@ class _Forward(Responders):
         answer = self.answers.about(policy, question, caller)
         if caller is not None and answer.decision is not None and needs_approval(caller, answer.decision):
             # What is denied anyway is not put before the person.
-            approved = self.answers.about(policy, question, with_approval(caller))
+            permitted = with_approval(caller)
+            approved = self.answers.about(policy, question, permitted)
             if approved.allowed and self.guard.approvals is not None:
                 try:
                     await self.guard.approvals.require_forwarded(service, original, caller, answer.decision)
@@ -68,7 +69,7 @@ class _Forward(Responders):
                     self._tell(context, service, original, caller, answer)
                     refusal.decision = None  # the decision is not about the caller, which is the proxy
                     raise
-                answer, caller = approved, with_approval(caller)
+                answer, caller = approved, permitted
         self._tell(context, service, original, caller, answer)
         self._let_pass(context, service, identified, decision_allowing(answer, caller))
 

@@ -144,7 +144,7 @@ class AccountReader:
     async def _after(self, since: Mapping[int, int]) -> tuple[int, dict[int, list[OwnEvent]]]:
         by_user: dict[int, list[OwnEvent]] = {}
         position = 0
-        if self._events is not None:
+        if since and self._events is not None:
             with suppress(Unavailable):  # the next look reads them
                 position, events = await self._events.after(since)
                 for event in events:

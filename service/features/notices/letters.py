@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 from string import Formatter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -166,10 +166,15 @@ def text_of(
     words = texts.kinds[kind]
     subject = texts.subject.format(host=urlsplit(site).netloc, subject=words.subject)
     paragraphs = [part for part in _paragraphs(texts, kind) if link is not None or "{link}" not in part]
-    record = next((facts[name] for name in RECORDS if name in facts), None)
+    record = record_of(facts)
     page = site if record is None else page_of(kind, record, site)
     known = {**facts, "site": site, "link": link, "page": page}
     return subject, "\n\n".join(part.format_map(known) for part in (*paragraphs, texts.signed)) + "\n"
+
+
+def record_of(facts: Mapping[str, Any]) -> Any:
+    """Return the id of the record that a notice is about; None for none."""
+    return next((facts[name] for name in RECORDS if name in facts), None)
 
 
 def page_of(kind: str, record: str, site: str) -> str:

@@ -14,13 +14,13 @@ from typing import Final, Protocol
 from service.features.notices import store_notices as notices
 from service.features.notices.letters import (
     FORMS,
-    RECORDS,
     Letter,
     Phrase,
     Reader,
     has_link,
     names_of,
     own_texts,
+    record_of,
 )
 from service.features.notices.letters import Fact as LetterFact
 from service.features.notices.outbox import Outbox
@@ -154,8 +154,8 @@ class Notices(notify.Notices):
         letter = Letter(new.kind, "", owner.user_id, _shown(new, owner, owner.create_time))
         named = names_of(own_texts(FIRST), new.kind)
         facts = {name: text for name, text in letter.shown_facts(Reader()).items() if name in named}
-        request = next((new.facts[name] for name in RECORDS if name in new.facts), None)
-        await chats.put(connection, new.kind, facts, None if request is None else str(request))
+        record = record_of(new.facts)
+        await chats.put(connection, new.kind, facts, None if record is None else str(record))
 
     async def _put(self, connection: Connection, letter: Letter, url: str | None = None) -> None:
         assert self.outbox is not None  # noqa: S101 - see _mails

@@ -28,14 +28,14 @@ _NESTED: Final = {"fault", "reason"}
 def cause_of(revision: PolicyRevision) -> Sentence:
     """Return the cause of a revision; with the code `other` if no template has its text."""
     text, by = revision.cause, revision.user_name
-    act, separator, user = text.rpartition(" by ")
-    if by is not None and text.endswith(f" by {by}"):
-        act, user = text.removesuffix(f" by {by}"), by
-    elif not separator:
-        return _read(text)
-    stated = _read(act)
     texts = _texts()
-    return _read(text) if stated.code not in texts.texts else texts(_BY, act=stated, user=user)
+    if by is not None and text.endswith(f" by {by}"):
+        return texts(_BY, act=_read(text.removesuffix(f" by {by}")), user=by)
+    act, separator, user = text.rpartition(" by ")
+    stated = _read(act) if separator else None
+    if stated is None or stated.code not in texts.texts:
+        return _read(text)
+    return texts(_BY, act=stated, user=user)
 
 
 def _read(text: str) -> Sentence:

@@ -79,7 +79,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     """
     if options.equivalent or options.within:
         if options.method or (options.equivalent and options.within):
-            raise ValidationFailed(("--equivalent", sentence("one_request_or_policies")))
+            given = "--within" if options.within else "--equivalent"
+            raise ValidationFailed((given, sentence("one_request_or_policies")))
         return _compare(options, environ) if options.equivalent else _within(options, environ)
     if not options.path:
         raise ValidationFailed(("PATH", sentence("request_or_policies")))

@@ -203,7 +203,7 @@ async def test_nobody_delegates_while_a_node_of_an_older_version_runs(workers: W
     assert await query(workers.first, least) == [(before,)]
 
 
-async def test_an_older_version_and_a_follower_take_a_token_of_an_agent_for_none(workers: Workers) -> None:
+async def test_older_versions_and_followers_reject_tokens_of_agents(workers: Workers) -> None:
     """The claims of a session and of an API key are the only ones that older versions know."""
     agent = await agent_of(workers, LIST)
     person = await member(workers.first, "jan", LIST)

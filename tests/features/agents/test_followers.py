@@ -12,7 +12,7 @@ from tests.support.members import member
 READ = "orders:order:read"
 
 
-async def test_a_follower_takes_the_token_of_an_agent_for_none_and_the_hub_decides(house: House) -> None:
+async def test_a_follower_rejects_the_token_of_an_agent_and_the_hub_decides(house: House) -> None:
     hub = house.hub
     agent_role = await house.role("acting", house.buttons[READ])
     agent_id, key = await house.account("acting-agent", agent_role)

@@ -6,7 +6,7 @@ from tests.features.agents.conftest import DELEGATIONS, LIST, agent_of, delegate
 from tests.features.service_accounts.conftest import Workers
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside_published
-from tests.support.members import Member, member, query
+from tests.support.members import member, query
 
 PATHS = {
     "/api/agent/list": "GET",
@@ -54,4 +54,3 @@ async def test_with_agents_off_no_token_of_an_agent_is_accepted_and_delegations_
     async with inside_published(url, redis_url, **key) as again:
         statuses = [(await again.ask("GET", "/api/role/list", token=token)).status for token in tokens]
         assert statuses == [200, 401]
-        assert isinstance(person, Member)

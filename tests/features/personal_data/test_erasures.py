@@ -34,7 +34,10 @@ PASSWORD: Final = "four wary herons"
 @pytest.fixture(scope="module")
 async def site(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Inside]:
     """A service whose administrator has two factors."""
-    chained = SETTINGS | {"PORTCULLIS_OPLOG__CHAIN_KEY": KEY}
+    chained = SETTINGS | {
+        "PORTCULLIS_OPLOG__CHAIN_KEY": KEY,
+        "PORTCULLIS_POLICY__ASSURANCE": "administrators",
+    }
     async with inside_own(stores, published_template, **chained) as running:
         yield running
 

@@ -40,7 +40,7 @@ async def test_a_role_bars_the_keys_of_its_holders_until_it_is_taken(workers: Wo
     assert await workers.statuses(made["key"]) == [200, 200]
 
 
-async def test_a_barred_key_is_told_to_nobody_as_active(workers: Workers) -> None:
+async def test_evaluation_and_introspection_report_a_barred_key_as_inactive(workers: Workers) -> None:
     owner = await member(workers.first, "cleo", LIST)
     key = (await key_of(owner, LIST))["key"]
     question = {
