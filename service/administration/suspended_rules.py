@@ -7,13 +7,14 @@ for the permissions of the role at that time. A caller who adds permissions late
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from service.administration import change_log
 from service.administration.delegation import DelegationCheck
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.publishing.derive import covered_by
 from service.errors import ValidationFailed
+from service.kernel.coded_sentences import first_of
 from service.kernel.core_sentences import sentence
 from service.kernel.origin import OPERATOR, field_changes
 from service.records import request_rules, role_rights
@@ -44,14 +45,16 @@ async def suspend_if_unauthorized(unit: UnitOfWork, role_id: int, before: Collec
         return
     rule = grown.rule
     if not grown.beyond:
-        unit.warn(sentence("requests_give_more", role=rule.role_code, **_listed(grown.added)))
+        unit.warn(sentence("requests_give_more", role=rule.role_code, **first_of(grown.added, _NAMED)))
         return
     unit.require_publishing()
     await request_rules.suspend(unit.connection, role_id)
     target = change_log.role_target(rule.role_code)
     unit.changes += field_changes(target, {"requestRule.suspended": False}, {"requestRule.suspended": True})
     unit.warn(
-        sentence("requests_suspended", role=rule.role_code, author=_author(rule), **_listed(grown.beyond))
+        sentence(
+            "requests_suspended", role=rule.role_code, author=_author(rule), **first_of(grown.beyond, _NAMED)
+        )
     )
 
 
@@ -70,7 +73,9 @@ async def require_standing(
     """
     grown = await _grown(connection, check, role_id, before)
     if grown is not None and grown.beyond:
-        stated = sentence("request_rule_suspended", author=_author(grown.rule), **_listed(grown.beyond))
+        stated = sentence(
+            "request_rule_suspended", author=_author(grown.rule), **first_of(grown.beyond, _NAMED)
+        )
         raise ValidationFailed(("permissions", stated))
 
 
@@ -105,8 +110,3 @@ async def _beyond(
 
 def _author(rule: RequestRule) -> str:
     return rule.updated_by or sentence("its_author")
-
-
-def _listed(codes: Sequence[str]) -> dict[str, Any]:
-    """Return the first codes, and the number of the others, as parameters of a sentence."""
-    return {"codes": codes[:_NAMED], "more": max(0, len(codes) - _NAMED)}

@@ -97,6 +97,11 @@ class Sentences:
         return made
 
 
+def first_of(texts: Sequence[str], most: int) -> dict[str, Any]:
+    """Return the first texts, and the number of the others, as the parameters ``codes`` and ``more``."""
+    return {"codes": texts[:most], "more": max(0, len(texts) - most)}
+
+
 def parameters_of(template: str) -> list[str]:
     """Return the names of the parameters of a template, sorted."""
     return sorted(_names(parsed(template)))

@@ -1,12 +1,13 @@
 """The events that concern single users, for their event streams."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
 from service.features.events import store
 from service.features.events.delivery import message_id
 from service.kernel.clock import rfc3339
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 
 MOST_MISSED: Final = 1_000
 """Events of one user that are read at once."""
@@ -35,8 +36,7 @@ class OwnEvents:
         Committed events get their places first. None if they are too many, or if ``since`` comes after the
         last event, as after a restore. Raises ``Unavailable``.
         """
-        await self._put_in_order()
-        async with self._database.snapshot() as connection:
+        async with self._ordered() as connection:
             last = await store.last(connection)
             if since > last:
                 return None
@@ -45,8 +45,7 @@ class OwnEvents:
 
     async def last(self) -> int:
         """Return the position of the last event, as ``missed`` does."""
-        await self._put_in_order()
-        async with self._database.snapshot() as connection:
+        async with self._ordered() as connection:
             return await store.last(connection)
 
     async def after(self, since: Mapping[int, int]) -> tuple[int, list[OwnEvent]]:
@@ -55,19 +54,23 @@ class OwnEvents:
         Committed events get their places first. At most ``WINDOW`` positions are read. Raises
         ``Unavailable``.
         """
-        await self._put_in_order()
-        async with self._database.snapshot() as connection:
+        async with self._ordered() as connection:
             until = min(await store.last(connection), min(since.values()) + WINDOW)
             behind = {user_id: position for user_id, position in since.items() if position < until}
             events = await store.concerning(connection, behind, until) if behind else []
         return until, [_own(*each) for each in events]
 
-    async def _put_in_order(self) -> None:
+    @asynccontextmanager
+    async def _ordered(self) -> AsyncIterator[Connection]:
+        """Yield a snapshot in which all events committed before have their places."""
         async with self._database.snapshot() as connection:
             if not await store.pending(connection):
+                yield connection
                 return
         async with self._database.transaction() as connection:
             await store.order(connection)
+        async with self._database.snapshot() as connection:
+            yield connection
 
 
 def _own(user_id: int, event: store.RightsEvent) -> OwnEvent:

@@ -17,7 +17,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.sync import unrouted
 from service.errors import Unavailable
 from service.features.explain.sentences import sentence
-from service.kernel.coded_sentences import Sentence
+from service.kernel.coded_sentences import Sentence, first_of
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import ORIGIN
@@ -32,6 +32,7 @@ from service.records.giving_way import paced
 from service.records.published import policy_revisions
 
 _MOST_NAMED: Final = 20
+_CODES_NAMED: Final = 10  # codes in a warning
 
 ByRoles = Mapping[Roles, Iterable[int]]
 """Ids of users by their roles."""
@@ -252,10 +253,10 @@ def _warnings(before: _Seen, after: _Seen) -> tuple[Sentence, ...]:
     warnings = []
     could, can = (passing(each.standing, each.caller, ADMINISTERING) for each in (before, after))
     if lost := sorted(could - can):
-        warnings.append(sentence("would_lose_undo", **_named(lost)))
+        warnings.append(sentence("would_lose_undo", **first_of(lost, _CODES_NAMED)))
     old, new = before.standing.policy, after.standing.policy
     if codes := sorted(code for code in before.caller.codes if _loses_grant(new, code, after.caller)):
-        warnings.append(sentence("would_lose_grant", **_named(codes)))
+        warnings.append(sentence("would_lose_grant", **first_of(codes, _CODES_NAMED)))
     routes = list(new.rules.objects(ENDPOINT))
     warnings += [
         sentence("resource_without_route", resource=name)
@@ -266,8 +267,3 @@ def _warnings(before: _Seen, after: _Seen) -> tuple[Sentence, ...]:
 
 def _loses_grant(policy: Policy, code: str, held: HeldCodes) -> bool:
     return bool(policy.rules.codes(GRANT, code)) and not policy.judge(GRANT, code, held).allowed
-
-
-def _named(names: list[str], most: int = 10) -> dict[str, Any]:
-    """Return the first names, and the number of the others, as parameters of a sentence."""
-    return {"codes": names[:most], "more": max(0, len(names) - most)}
