@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from service.administration.change_log import user_target
+
 MOST: Final = 500
-"""Values that are searched at most; the longest of a larger number."""
+"""The maximum number of searched values; of more, the longest are searched."""
 NOTHING: Final = "(?=a)b"
 """A regular expression without a match, here and in PostgreSQL."""
 _LETTERS: Final = "0-9A-Za-z_\u00c0-\u052f"  # of scripts with spaces between words
@@ -57,6 +59,11 @@ class Person(Struct, frozen=True, dict=True):
         return f"#{self.user_id}"
 
     @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """The user names as targets of the operation log."""
+        return tuple(map(user_target, self.names))
+
+    @cached_property
     def pattern(self) -> str:
         """The regular expression of the values as whole words, for Python and PostgreSQL."""
         return "|".join(map(_bounded, _forms(self.searched))) or NOTHING
@@ -72,14 +79,10 @@ class Person(Struct, frozen=True, dict=True):
     def _regex(self) -> re.Pattern[str]:
         return re.compile(self.pattern, re.IGNORECASE)
 
-    @cached_property
-    def _targets(self) -> frozenset[str]:
-        return frozenset(f"user:{name}" for name in self.names)
-
     def without(self, value: Any) -> Any:
         """Return plain JSON with the mark in place of the person's values, in names of members too."""
         if isinstance(value, str):
-            return self.mark if value in self._targets else self._regex.sub(self.mark, value)
+            return user_target(self.mark) if value in self.targets else self._regex.sub(self.mark, value)
         if isinstance(value, list):
             return [*map(self.without, value)]
         if isinstance(value, dict):

@@ -111,6 +111,7 @@ def _insert(connection: psycopg.Connection, kept: Kept) -> None:
 
 def _text(column: sa.Column[Any]) -> Any:
     entry = {"userId": NUMBER, "userName": NAME, "clientIp": ADDRESS, "userAgent": AGENT, "note": SENTENCE}
+    entry["targets"] = [f"user:{NAME}"]
     if isinstance(column.type, JSONB):
         return json.dumps({"facts": [entry | {"clientIp": "", "userAgent": ""}], NAME: 1e22})
     if column.name in ("entry", "event"):

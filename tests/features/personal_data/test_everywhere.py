@@ -62,6 +62,8 @@ async def test_an_erasure_leaves_only_what_a_seal_covers(
 
         assert Search(connection).columns() - RUNNING <= SEALED
         assert changed
+        targets = "SELECT CAST(entry AS jsonb) #> '{entry,targets}' FROM sys.log_set_aside"
+        assert connection.execute(targets).fetchall() == [([f"user:#{NUMBER}"],)]
         counted = {each.table for each in planned if each.deleted or each.redacted}
         assert {table for table, _ in before - SEALED} <= counted | {"user"}
         assert await Passes(database, Chain(), ended).run(NUMBER) == 0
