@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Final
 
 from service.administration.accounts import Accounts
+from service.administration.change_log import user_target
 from service.administration.job_edits import job_edits
 from service.administration.operator_delegation import OperatorDelegation
 from service.audit.chain.maintenance import retention
@@ -123,7 +124,7 @@ def _enter(settings: Settings, plan: Plan, begun: float, reason: str) -> None:
         action="erase personal data",
         kind="DELETE",
         params={"reason": reason},
-        targets=(f"user:#{plan.user_id}",),
+        targets=(user_target(f"#{plan.user_id}"),),
     )
     asyncio.run(enter(settings, event))
 

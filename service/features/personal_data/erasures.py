@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 import msgspec
 from msgspec import Struct
 
 from service.administration.accounts import Accounts
+from service.administration.change_log import user_target
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.reasons import require_reason
 from service.administration.unit_of_work import UnitOfWork, unconditionally
@@ -24,7 +25,6 @@ from service.audit.chain.erasing import erase
 from service.audit.chain.form import Chain
 from service.errors import NotFound, Unavailable, ValidationFailed
 from service.features.personal_data import store_entries, store_persons, store_tables
-from service.features.personal_data.inventory import inventory
 from service.features.personal_data.persons import Person
 from service.features.personal_data.sentences import sentence
 from service.features.personal_data.store_archives import Archive, archives
@@ -36,6 +36,7 @@ from service.kernel.write import Write
 from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
 from service.records.logs.inserts import TABLES, Log
+from service.records.user_list import User
 from service.settings import Settings
 
 ERASE: Final = "erase"
@@ -80,22 +81,14 @@ class Plan(Struct, frozen=True, kw_only=True):
     erasure: Erasure | None
 
 
-class Versioned(Protocol):
-    """A record with a version."""
-
-    @property
-    def version(self) -> int:
-        """Its version."""
-
-
-Match = Callable[[Versioned], None]
-"""Raises ``PreconditionFailed`` if the account has changed since the caller read the plan."""
-
-
 class NoAccount(Struct, frozen=True):
     """A deleted account, for preconditions."""
 
     version: int = 0
+
+
+Match = Callable[[User | NoAccount], None]
+"""Raises ``PreconditionFailed`` if the account has changed since the caller read the plan."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -123,7 +116,7 @@ class Passes:
         async with self.database.snapshot(within=WITHIN) as connection:
             person = await store_persons.person(connection, user_id)
         changed = 0
-        for kept in inventory():
+        for kept in store_tables.redactable():
             async with self.database.transaction(within=WITHIN) as connection:
                 # The lock of the erasure keeps another pass from changing its pattern.
                 begun = await store_persons.refresh(connection, person)
@@ -239,7 +232,7 @@ class Erasures:
                 target = await self._target(unit.connection, unit.check, user_id)
                 match(NoAccount())
                 await begin(unit, target)
-                unit.targets.append(f"user:{person.mark}")
+                unit.targets.append(user_target(person.mark))
         with suppress(Unavailable, TimeoutError):  # the account is deleted: a refusal would say it is not
             async with asyncio.timeout(within):
                 return await self.passes.run(user_id) or 0

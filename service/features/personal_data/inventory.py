@@ -21,8 +21,13 @@ def inventory() -> tuple[Kept, ...]:
     return tuple(by_name[name] for name in sorted(by_name))
 
 
-DELETED: Final = frozenset({"agent_approval", "idempotency_key", "mail", "reset_request"})
-"""Tables whose rows expire soon: an erasure deletes those of others that hold the person."""
+DELETED: Final[dict[str, str]] = {
+    "agent_approval": "concat_ws(' ', path, query, body) ~* :pattern",
+    "idempotency_key": "answer LIKE ANY (CAST(:holding AS bytea[]))",
+    "mail": "user_id IS NULL AND lower(recipient) = ANY (:folded)",
+    "reset_request": "user_name_key = ANY (:folded)",
+}
+"""Tables whose rows expire soon, with the SQL of those of others that an erasure deletes."""
 _ROWS: Final[dict[Rows, str]] = {
     "account": "Rows are deleted.",
     "stay": "Rows stay, with the number of the user.",

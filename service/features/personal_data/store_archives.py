@@ -6,6 +6,7 @@ from typing import Final, Literal
 import sqlalchemy as sa
 from msgspec import Struct
 
+from service.administration.change_log import user_target
 from service.features.personal_data.persons import Person
 from service.records.database.transactions import Connection
 
@@ -51,7 +52,7 @@ async def archives(connection: Connection, person: Person) -> list[Archive]:
     """Return the archives that can hold a person, at most ``MOST`` of each kind."""
     values = {
         "user_id": person.user_id,
-        "targets": [f"user:{name}" for name in (*person.names, person.mark)],
+        "targets": [*person.targets, user_target(person.mark)],
         "most": MOST,
     }
     listed: list[Archive] = []

@@ -115,7 +115,7 @@ def _can_hold(log: Log, person: Person) -> sa.ColumnElement[bool]:
     if log == "operation_log":
         conditions.append(_is_linked(log, person))
         conditions += [table.c.url.op("~")(f"^{path}(/|$)") for path in ABOUT.format(person.user_id).split()]
-        conditions.append(table.c.targets.overlap([f"user:{name}" for name in person.names]))
+        conditions.append(table.c.targets.overlap([*person.targets]))
     return sa.or_(*conditions)
 
 
@@ -127,5 +127,5 @@ def _holds(log: Log, person: Person) -> sa.ColumnElement[bool]:
         _text_of(log).op("~*")(person.pattern),
     ]
     if log == "operation_log":
-        conditions.append(table.c.targets.overlap([f"user:{name}" for name in person.names]))
+        conditions.append(table.c.targets.overlap([*person.targets]))
     return sa.or_(*conditions)

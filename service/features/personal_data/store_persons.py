@@ -7,6 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from msgspec import Struct
 
+from service.administration.change_log import user_target
 from service.features.personal_data.inventory import inventory
 from service.features.personal_data.persons import MOST, Person, is_searchable
 from service.features.personal_data.schema import erasure
@@ -54,8 +55,6 @@ WHERE targets IS NOT NULL AND targets && CAST(:targets AS text[]) AND change ->>
 class Running(Struct, frozen=True):
     """An erasure that has not ended."""
 
-    user_id: int
-    begin_time: datetime
     names: list[str]
     searched: list[str]
 
@@ -123,8 +122,8 @@ async def person(connection: Connection, user_id: int, *, with_logs: bool = True
     values |= await _texts(connection, _VALUES, user_id=user_id)
     taken = await _taken(connection, user_id, names, ("user_name",))
     free = sorted(names - taken)
-    targets = [f"user:{name}" for name in free]
     if with_logs:
+        targets = [*map(user_target, free)]
         values |= await _texts(connection, _CHANGED, targets=targets, fields=[*_FIELDS])
     shared = await _taken(connection, user_id, values)
     words = await _words(connection)

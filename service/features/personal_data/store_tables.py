@@ -1,7 +1,7 @@
 """Takes a person out of rows that stay, by the declarations of the inventory; counts rows with a person."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -16,27 +16,14 @@ from service.records.database.transactions import Connection
 from service.records.schema.all_tables import metadata
 from service.records.schema.base import SCHEMA
 
-ENTRIES: Final = {
-    "export_dead_letter": "entry",
-    "export_decision": "event",
-    "log_set_aside": "entry",
-    "operation_intent": "entry",
-}
-"""Tables whose texts are entries or events as JSON, with the column."""
+ENTRIES: Final = frozenset({"export_dead_letter", "export_decision", "log_set_aside", "operation_intent"})
+"""Tables whose only column of texts has entries or events as JSON."""
 _ABOUT: Final = ("user_id", "userId", "login_id", "loginId")
 _ACTOR: Final = frozenset(
     {"user_name", "userName", "nick_name", "nickName", "device", "browser", "os", "ip", "address"}
     | {"client_ip", "clientIp", "login_ip", "loginIp", "user_agent", "userAgent"}
 )
 _WITHOUT: Final = "sys.without_person({}, :pattern, :mark)"
-_DELETED: Final = {
-    "agent_approval": "concat_ws(' ', path, query, body) ~* :pattern",
-    "idempotency_key": "answer LIKE ANY (CAST(:holding AS bytea[]))",
-    "mail": "user_id IS NULL AND lower(recipient) = ANY (:folded)",
-    "reset_request": "user_name_key = ANY (:folded)",
-}
-"""Conditions of the rows of ``inventory.DELETED``."""
-assert _DELETED.keys() == DELETED  # noqa: S101 - of this feature alone
 
 
 class Held(Struct, frozen=True):
@@ -67,7 +54,7 @@ def _assignments(kept: Kept) -> dict[str, str]:
     for name, _ in _editable(kept, kept.names):
         mine = f" OR {kept.owner} = :user_id" if name == own else ""
         columns[name] = f"CASE WHEN {name} = ANY (:names){mine} THEN :mark ELSE {name} END"
-    if kept.table in ENTRIES or kept.table in _DELETED:
+    if kept.table in ENTRIES or kept.table in DELETED:
         return columns
     for name, is_json in _editable(kept, kept.texts):
         plain = _WITHOUT.format(name) if is_json else f"{_WITHOUT.format(f'to_jsonb({name})')} #>> '{{}}'"
@@ -96,11 +83,18 @@ def _like(value: str) -> bytes:
     return b"%" + written.replace(b"\\", b"\\\\").replace(b"%", b"\\%").replace(b"_", b"\\_") + b"%"
 
 
+def redactable() -> list[Kept]:
+    """Return the tables in which an erasure deletes or changes rows that stay."""
+    return [
+        kept for kept in inventory() if kept.table in DELETED or kept.table in ENTRIES or _assignments(kept)
+    ]
+
+
 async def redact(connection: Connection, kept: Kept, person: Person) -> int:
     """Take a person out of the rows of a table that stay; return the number of changed or deleted rows."""
     changed = 0
     values = _values(person)
-    if (deleted := _DELETED.get(kept.table)) is not None:
+    if (deleted := DELETED.get(kept.table)) is not None:
         changed += await _run(connection, f"DELETE FROM {_table(kept)} WHERE {deleted}", values)  # noqa: S608
     if kept.table in ENTRIES:
         changed += await _redact_entries(connection, kept, person)
@@ -118,7 +112,7 @@ async def held(connection: Connection, kept: Kept, person: Person) -> Held:
     gone = []
     if kept.rows == "account" and kept.owner:
         gone.append(f"{kept.owner} = :user_id")
-    if (condition := _DELETED.get(kept.table)) is not None:
+    if (condition := DELETED.get(kept.table)) is not None:
         gone.append(condition)
     count = f"SELECT count(*) FROM {_quoted(kept)} WHERE "  # noqa: S608 - of constants
     if gone:
@@ -160,7 +154,7 @@ def _text(statement: str) -> sa.TextClause:
 
 
 async def _redact_entries(connection: Connection, kept: Kept, person: Person) -> int:
-    table, column = _table(kept), ENTRIES[kept.table]
+    table, column = _table(kept), kept.texts
     changed = 0
     key = [*table.primary_key.columns]
     async for row, text in _entries(connection, kept, person):
@@ -169,9 +163,11 @@ async def _redact_entries(connection: Connection, kept: Kept, person: Person) ->
     return changed
 
 
-async def _entries(connection: Connection, kept: Kept, person: Person) -> Any:
+async def _entries(
+    connection: Connection, kept: Kept, person: Person
+) -> AsyncIterator[tuple[sa.RowMapping, str]]:
     """Yield the rows whose entry holds a person, each with the entry without the person."""
-    table, name = _table(kept), ENTRIES[kept.table]
+    table, name = _table(kept), kept.texts
     numbered = rf'"(?:{"|".join(_ABOUT)})": ?"?{person.user_id}[",}}]'
     candidates = sa.select(table).where(table.c[name].op("~*")(f"{person.loose}|{numbered}"))
     for row in (await connection.execute(candidates)).mappings().all():
