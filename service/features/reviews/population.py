@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
-from itertools import islice
 from typing import Any, Final, Literal
 
 from service.administration.people import People
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import RESOURCE, REVIEW, Rule
 from service.authz.invariants.statements import Apart, EndsWithin, Invariants, OnlyRoles
+from service.authz.proof.batch_decider import BatchDecider
 from service.authz.publishing.derive import covered_by
 from service.errors import ValidationFailed
 from service.features.reviews import store as reviews
@@ -98,8 +98,15 @@ class Reviewers:
         else:
             stored = await code_holders.codes_like(connection, asked.rules.codes(REVIEW, name))
             held = await code_holders.holders(connection, stored, at, _MOST_ASKED)
-        ids = (user_id for user_id, codes in held if asked.judge(REVIEW, name, HeldCodes(codes)).allowed)
-        return list(islice(ids, MOST_NOTIFIED))
+        decider, yielding = BatchDecider(asked), CooperativeYield()
+        notified: list[int] = []
+        for user_id, codes in held:
+            if decider.opens(REVIEW, name, HeldCodes(codes)):
+                notified.append(user_id)
+                if len(notified) == MOST_NOTIFIED:
+                    break
+            await yielding.after_item()
+        return notified
 
     def _asked(self, policy: Policy) -> tuple[str, Policy]:
         """Return the object of a decision about assignments of others, and the policy that decides it."""
