@@ -115,7 +115,7 @@ async def person(connection: Connection, user_id: int, *, with_logs: bool = True
         names |= await _texts(connection, _LOGGED, user_id=user_id)
     for kept in inventory():
         if (column := own_name(kept)) is not None:
-            named = f"SELECT {column} FROM sys.{kept.table} WHERE {kept.owner} = :user_id"  # noqa: S608
+            named = f"SELECT {column} FROM sys.{kept.table} WHERE {kept.owner} = :user_id"  # noqa: S608 - of constants
             names |= await _texts(connection, named, user_id=user_id)
     names.discard(f"#{user_id}")
     values = {*(stored.searched if stored else ()), *names}

@@ -95,12 +95,12 @@ async def redact(connection: Connection, kept: Kept, person: Person) -> int:
     changed = 0
     values = _values(person)
     if (deleted := DELETED.get(kept.table)) is not None:
-        changed += await _run(connection, f"DELETE FROM {_table(kept)} WHERE {deleted}", values)  # noqa: S608
+        changed += await _run(connection, f"DELETE FROM {_table(kept)} WHERE {deleted}", values)  # noqa: S608 - of constants
     if kept.table in ENTRIES:
         changed += await _redact_entries(connection, kept, person)
     if assignments := _assignments(kept):
         set_to = ", ".join(f"{name} = {value}" for name, value in assignments.items())
-        update = f"UPDATE {_quoted(kept)} SET {set_to} WHERE {_condition(assignments)}"  # noqa: S608
+        update = f"UPDATE {_quoted(kept)} SET {set_to} WHERE {_condition(assignments)}"  # noqa: S608 - of constants
         changed += await _run(connection, update, values)
     return changed
 
