@@ -20,16 +20,16 @@ const LATER = ["lists", "policy"];
 /** @type {Promise<unknown> | undefined} */
 let styles;
 
-session.hooks.signIn = async (problem) => {
+session.hooks.signIn = async (problem, elsewhere) => {
   if (!session.me) throw problem ?? new Problem(401, { code: "unauthenticated" }); // nothing is shown yet, or any more
   const { again } = await import("./views/sign-in.js");
-  await again(problem);
+  await again(problem, elsewhere);
 };
-session.hooks.ended = async () => {
+session.hooks.ended = async (elsewhere) => {
   const { close } = await import("./core/frame.js");
   close();
   try {
-    await ask();
+    await ask({}, elsewhere);
   } catch {
     location.reload(); // the page that asks for a login can't be loaded; it is another one after an upgrade
   }
@@ -128,9 +128,10 @@ async function renewPassword() {
 /**
  * Show the page that asks for a login; the address stays, so that a deep link survives it.
  * @param {import("./parts/providers.js").Back} [back]
+ * @param {Promise<unknown>} [elsewhere] Settled once another tab has signed in.
  */
-async function ask(back) {
+async function ask(back = {}, elsewhere = session.change(Infinity)) {
   const { page } = await import("./views/sign-in.js");
-  await page(back);
+  await page(back, elsewhere);
   await begin();
 }

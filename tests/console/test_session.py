@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Request, expect
+from playwright.sync_api import Request, Route, expect
 
 from service.features.embedded.stores import EmbeddedStores
 from tests.console.acts import act, button, follow, headed
 from tests.console.house import House
 from tests.console.visits import CONSOLE, Visit, new_context
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
+from tests.support.waiting import eventually
 
 
 def requests(visit: Visit, path: str) -> list[Request]:
@@ -172,6 +173,28 @@ def test_a_tab_whose_other_tab_becomes_another_user_starts_anew(visit: Visit, ho
         expect(tab.page.get_by_label("Signed in as tab-of-second")).to_be_visible()
     expect(page.get_by_label("Name", exact=True)).not_to_have_value("Of the first")
     assert other.troubles == []
+
+
+def test_a_tab_that_is_about_to_ask_for_a_login_follows_a_login_of_another_tab(
+    visit: Visit, house: House
+) -> None:
+    first = house.member("asks-late")
+    house.member("signs-in-first")
+    page = visit.open("/account", name="asks-late")
+    other = visit.tab()
+    other.go("/account")  # it has never loaded what asks for a login
+    headed(other.page, "Your account")
+    held: list[Route] = []
+    other.page.route("**/views/sign-in.js", lambda route: held.append(route))
+    house.send("DELETE", f"/api/online/{first}")
+    other.page.evaluate("location.hash = '/account/devices'")
+    assert eventually(lambda: bool(other.page.evaluate("1") and held))  # asking the page lets it report
+    page.evaluate("location.hash = '/account/devices'")
+    as_another(visit, "signs-in-first")
+    expect(page.get_by_label("Signed in as signs-in-first")).to_be_visible()
+    held[0].continue_()
+    expect(other.page.get_by_label("Signed in as signs-in-first")).to_be_visible()
+    expect(other.page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_nothing_stays_on_the_screen_after_a_sign_out(visit: Visit, house: House) -> None:

@@ -490,7 +490,7 @@ export class Session {
         this.#waiting.delete(done);
         resolve(undefined);
       };
-      const timer = setTimeout(done, Math.min(patience, 2 ** 31 - 1));
+      const timer = patience < Infinity ? setTimeout(done, patience) : undefined;
       this.#waiting.add(done);
     });
   }
@@ -556,7 +556,8 @@ export class Session {
       if (!(problem instanceof Problem) || ![401, 403].includes(problem.status)) throw problem;
       if (problem.document.reason === "superseded" && (await this.#newer(used, before, SUPERSEDED)))
         return null;
-      if (this.#proof === used) this.#proof = null;
+      if (this.#proof !== used) return null; // another tab has signed in meanwhile
+      this.#proof = null;
       return problem;
     }
   }
@@ -586,7 +587,7 @@ export class Session {
   #signInAgain = (problem) => {
     const before = this.me;
     this.#asking ??= this.hooks
-      .signIn(problem)
+      .signIn(problem, this.change(Infinity))
       .then(async () => {
         if (before && (await this.whose()) !== before.id) await this.restart();
       })
@@ -650,7 +651,7 @@ export class Session {
   #forget() {
     this.#proof = null;
     this.#leave();
-    this.hooks.ended();
+    this.hooks.ended(this.change(Infinity));
   }
 
   /** Forget the user, and what waits for a login: its page is taken away. */

@@ -181,12 +181,12 @@ export interface Me {
 
 /** What a session asks of the page. */
 export interface Hooks {
-  /** Sign in again over what is shown; rejects when the reader gives up. */
-  signIn: (problem: Problem | null) => Promise<void>;
+  /** Sign in again over what is shown, or wait until another tab has: `elsewhere`. Rejects when the reader gives up. */
+  signIn: (problem: Problem | null, elsewhere: Promise<unknown>) => Promise<void>;
   /** Prove more, as a refusal demands: true once that is done. */
   stepUp: (problem: Problem) => Promise<boolean>;
-  /** Show that the session was ended. */
-  ended: () => void;
+  /** Show that the session was ended; `elsewhere` settles once another tab has signed in. */
+  ended: (elsewhere: Promise<unknown>) => void;
   /** Begin anew, for another user than that of `identify`; without it, the page is loaded again. */
   restarted: () => void;
   /** Show rights that may have changed. */

@@ -15,9 +15,10 @@ const FORGOTTEN = "/forgotten";
 
 /**
  * Show the page; returns once there is a session, also when another tab has opened it.
- * @param {Back} [back]
+ * @param {Back} back
+ * @param {Promise<unknown>} elsewhere Settled once another tab has signed in.
  */
-export async function page({ required, problem } = {}) {
+export async function page({ required, problem }, elsewhere) {
   let settle = () => {};
   const done = new Promise((resolve) => {
     settle = () => resolve(undefined);
@@ -39,14 +40,15 @@ export async function page({ required, problem } = {}) {
   };
   const proofs = draw();
   if (required) await proofs.step(required);
-  await Promise.race([done, elsewhere()]);
+  await Promise.race([done, elsewhere]);
 }
 
 /**
  * Ask over what is shown; returns once there is a session, and throws `Problem` when the reader gives up.
  * @param {Problem | null} problem Why the session is over.
+ * @param {Promise<unknown>} elsewhere Settled once another tab has signed in, also before this is shown.
  */
-export async function again(problem) {
+export async function again(problem, elsewhere) {
   const { dialog } = await import("../parts/dialog.js"); // the page asks without it
   const settle = () => box.close(true);
   const refused = problem?.status === 403;
@@ -58,7 +60,7 @@ export async function again(problem) {
     document.documentElement.dataset.providers && ways(),
     !refused && requested(problem), // for the support: nobody else needs it
   );
-  elsewhere().then(settle);
+  elsewhere.then(settle);
   if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
 }
 
@@ -87,11 +89,6 @@ function ways() {
   const place = h("div", { class: "proofs" });
   import("../parts/providers.js").then((providers) => providers.ways(place));
   return place;
-}
-
-/** Wait until another tab has signed in. */
-async function elsewhere() {
-  await session.change(Infinity);
 }
 
 /**

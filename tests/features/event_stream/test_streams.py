@@ -136,7 +136,9 @@ def test_a_stream_ends_with_its_session_whoever_ends_it(place: Place) -> None:
     assert [end.kind for end in ends] == ["end"] * 6
     assert ends[0] == ends[1] == ends[4] == Event("end", {"reason": "session_ended"})
     assert {end.data["reason"] for end in ends} == {"session_ended", "account_unusable"}
-    with pytest.raises(TimeoutError):  # the session on another device goes on
+    (reported,) = beside.find("sessions")  # the session on another device goes on
+    assert [each["device"] for each in reported.data] == ["other"]
+    with pytest.raises(TimeoutError):
         beside.next(within=0.1)
     assert place.open(tokens[0]).status == 401
 

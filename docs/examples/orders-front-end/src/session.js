@@ -18,7 +18,8 @@ export const session = new Session({
   device: "orders",
   hooks: {
     // The dialogs in App.vue settle these; the request that was refused is then sent again.
-    signIn: () => new Promise((resolve) => (state.signIn = resolve)),
+    signIn: (_, elsewhere) =>
+      Promise.race([elsewhere, new Promise((resolve) => (state.signIn = resolve))]).finally(() => (state.signIn = null)),
     stepUp: ({ document }) =>
       (proving ??= new Promise((settle) => {
         state.proof = { methods: document.methods ?? [], settle };
