@@ -185,7 +185,7 @@ def test_a_tab_that_is_about_to_ask_for_a_login_follows_a_login_of_another_tab(
     other.go("/account")  # it has never loaded what asks for a login
     headed(other.page, "Your account")
     held: list[Route] = []
-    other.page.route("**/views/sign-in.js", lambda route: held.append(route))
+    other.page.route("**/views/sign-in.js", lambda route: held.extend([route]))
     house.send("DELETE", f"/api/online/{first}")
     other.page.evaluate("location.hash = '/account/devices'")
     assert eventually(lambda: bool(other.page.evaluate("1") and held))  # asking the page lets it report
