@@ -121,6 +121,11 @@ def with_approval(caller: Caller) -> Caller:
     return replace(caller, held=held.approved()) if isinstance(held, BoundedCodes) else caller
 
 
+def is_approved(caller: Caller) -> bool:
+    """Return True if a call of ``caller`` waits for no approval, as after ``with_approval``."""
+    return all(ceiling.by != BY_APPROVAL for ceiling in ceilings_of(caller.held))
+
+
 def use_of_key(*, barred: bool) -> str:
     """Return the object of the layer ``account`` that lets a person use their own API key.
 

@@ -19,7 +19,14 @@ from service.kernel.about import NAME
 from service.kernel.account_acts import refusal_of
 from service.kernel.assurance import words_at
 from service.kernel.core_sentences import sentence
-from service.kernel.identity import Caller, codes_asked, needs_approval, standing_of, with_approval
+from service.kernel.identity import (
+    Caller,
+    codes_asked,
+    is_approved,
+    needs_approval,
+    standing_of,
+    with_approval,
+)
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
@@ -124,15 +131,17 @@ class AuthorizationGuard:
     async def recheck_admission(self, context: RequestContext, operation: Operation) -> None:
         """Check that the caller of an admitted request, whose answer is being made, may receive the rest.
 
-        A person's token may have expired meanwhile. Raises ``RefreshRequired`` if the session has ended, or
-        the caller is disabled or banned. Raises ``PermissionDenied`` if the right is lost, and the errors of
-        an API key.
+        A person's token may have expired meanwhile; the approval of an agent's call counts until its answer
+        ends. Raises ``RefreshRequired`` if the session has ended, or the caller is disabled or banned. Raises
+        ``PermissionDenied`` if the right is lost, and the errors of an API key.
         """
         caller, policy = context.caller, self.live.current
         if caller is None or operation.public:
             return
         if caller.key_id is not None:
+            approved = is_approved(caller)
             caller = (await self._identified(context, operation, policy)).caller
+            caller = with_approval(caller) if approved else caller
         else:
             if not await self.authenticator.has_session(caller):
                 raise errors.RefreshRequired

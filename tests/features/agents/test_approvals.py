@@ -4,10 +4,16 @@ import asyncio
 import json
 from typing import Any
 
-from tests.features.agents.conftest import APPROVALS, Agent, agent_of, delegated
+import pytest
+
+from service.errors import Refusal
+from service.features.log_reading import store_paging as paging
+from service.web.content import streams
+from tests.features.agents.conftest import APPROVALS, DELEGATIONS, Agent, agent_of, delegated
 from tests.features.service_accounts.conftest import Workers
 from tests.support.cases import with_each
 from tests.support.members import Member, member
+from tests.web.driver import ask
 
 CODES = ("system:role:list", "system:user:update")
 ASKED = "system:user:update"
@@ -62,6 +68,34 @@ async def test_an_approved_call_runs_once_and_another_call_never(workers: Worker
     used = await workers.first.ask("PATCH", path, body, token=token)
     assert (used.status, used.code) == (403, "approval_required")
     assert used.json["approval"] != refused.json["approval"]
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_an_approved_answer_is_sent_to_its_end_unless_the_delegation_ends(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, ended: bool
+) -> None:
+    monkeypatch.setattr(streams, "ASKED_EVERY", 0.0)
+    monkeypatch.setattr(paging, "BATCH", 1)
+    export = "system:operation-log:export"
+    agent = await agent_of(workers, export)
+    person = await member(workers.first, "stopped" if ended else "exporter", export)
+    delegation = await delegated(person, agent, export, askMe=[export])
+    token = await agent.token(delegation)
+    target = "/api/operation-log/export?limit=3"
+    refused = await workers.first.ask("GET", target, token=token)
+    await _decide(person, refused, "once")
+
+    async def end() -> None:
+        if ended:
+            assert (await person.ask("DELETE", f"{DELEGATIONS}/{delegation}")).status == 200
+
+    exporting = ask(workers.first._app, "GET", target, ("Authorization", f"Bearer {token}"), during=end)
+    if ended:
+        with pytest.raises(Refusal):
+            await exporting
+    else:
+        answer = await exporting
+        assert (answer.status, answer.body.count(b"\r\n")) == (200, 4)
 
 
 async def test_of_many_equal_calls_one_uses_an_approval_for_one(workers: Workers) -> None:
