@@ -359,7 +359,7 @@ def _user(user: rights_changes.UserRow, names: bytes) -> protocol.UserRecord:
         user.enabled,
         user.is_service,
         user.service,
-        -1 if user.banned_until == float("inf") else user.banned_until,
+        -1.0 if user.banned_until == float("inf") else user.banned_until,  # -1 has another digest
         protocol.name_digest(user.name_key, names),
         user.service_name,
         tuple(user.roles),

@@ -77,6 +77,23 @@ async def test_each_change_is_there_with_the_next_renewal(house: House) -> None:
         assert point.evaluate(asked).reason == "subject_not_active"
 
 
+async def test_a_ban_without_an_end_is_compared_as_it_was_sent(house: House) -> None:
+    role = await house.role("banned", house.buttons["orders:order:read"])
+    user = await house.user("dora", role)
+    async with house.follower() as follower:
+        await follower.renew()
+        assert may(follower.point, "dora")
+        await house.data("POST", f"/api/online/{user}/ban", {"reason": "test"})
+        try:
+            for _ in range(3):  # each renewal compares records, and a difference raises
+                await follower.renew(wait=False)
+                assert not may(follower.point, "dora")
+        finally:
+            await house.data("DELETE", f"/api/online/{user}/ban")
+        await follower.renew(wait=False)
+        assert may(follower.point, "dora")
+
+
 async def test_each_change_of_the_policy_is_followed_by_what_came_and_went(house: House) -> None:
     role = await house.role("deleting", house.buttons["orders:order:write"])
     await house.user("dave", role)
