@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 from service.kernel.persons import Edge, Persons, SamePerson, since_of
 from service.records import account_control, accounts
 from service.records.database.transactions import Connection
@@ -60,8 +62,8 @@ class People:
         await account_control.end(connection, user_id, ended)
 
 
-async def reason_of(connection: Connection, same: SamePerson) -> str:
-    """Return in words why two accounts count as one person."""
+async def reason_of(connection: Connection, same: SamePerson) -> Sentence:
+    """Return why two accounts count as one person."""
     if same.first == same.second:
-        return "it is your own"
+        return sentence("it_is_your_own")
     return same.sentence(await accounts.names(connection, same.user_ids))

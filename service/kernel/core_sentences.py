@@ -407,8 +407,26 @@ _LINES: Final = {
     "object_not_among": "the object must be one of {objects}, not {object}",
     "line_reviews_oneself": "reviewers cannot decide about their own access or on behalf of others, so this "
     "line is not allowed",
+    "fault_at": "{place}: {fault}",
+    "fault_of_object": "{layer, select, resource {the resource} grant {the Button of} permission {the "
+    "enabled Button of} service {the service} assurance {the demand on} other {{layer}}} {object}: {fault}",
+    "line_columns": "a line must be 'p, layer, object, code'; this one has {columns} columns",
+    "line_twice": "a line appears twice",
+    "line_of_node": "published lines must not have the object {object}",
+    "same_requests": "{first} and {second} match the same requests",
+    "opening_misplaced": "{object} can't be opened: it is neither a resource of another service nor "
+    "@unregistered",
+    "opening_to_word": "{object} can only be opened to {login} or {anyone}, not to {word}",
+    "resource_without_code": "the resource {object}: {code} is not a permission code",
+    "too_many_wildcards": "these permission codes have more than {most} different wildcards",
+    "too_many_wildcards_of_code": "{code} has more than {most} wildcards",
+    "no_policy_published": "no policy has been published yet",
+    "published_digest_differs": "the stored lines do not match the digest of revision {revision}: "
+    "sys.casbin_rule or a Button was changed after publishing",
+    "rows_not_lines": "sys.casbin_rule has {count} rows that are not policy lines",
+    "revision_untrusted_since": "revision {revision} is not trusted: {reason}",
 }
-"""The sentences about objects and codes of policy lines."""
+"""The sentences about policy lines: their objects and codes, and lines that can't be used."""
 
 _FINDINGS: Final = {
     "database_silent": "the database does not answer",
@@ -424,6 +442,7 @@ _FINDINGS: Final = {
 """The findings of ``doctor`` that several features have."""
 
 _INVARIANTS: Final = {
+    "invariant_broken": "{name}: {finding} ({reason})",
     "open_but_unlisted": "{object} is open, but not listed",
     "listed_but_closed": "{object} is listed, but no line opens it",
     "line_beside_opening": "{line} and {word} exist for the same object: one of them has no effect",
@@ -456,6 +475,38 @@ _INVARIANTS: Final = {
     "statement_without_route": "no route serves {request}, so the statement has no effect",
 }
 """How a statement of the invariants does not hold."""
+
+_REASONS: Final = {
+    "reason_openings_listed": "the list of requests that the policy files open to {word} is complete",
+    "reason_lines_listed": "the list of requests that the policy files open by a code is complete",
+    "reason_demands_listed": "the list of authentication demands is complete",
+    "reason_form_of_codes": "all codes match the stated form",
+    "reason_changes_need_a_code": "who holds no permission may change nothing but their own account and "
+    "sessions",
+    "reason_roles_are_changed_by_their_administrators": "a role gives rights to all its users",
+    "reason_the_policy_is_changed_by_its_administrators": "a binding opens a resource to all holders of a "
+    "Button",
+    "reason_nobody_exceeds_the_person_behind": "an API key of a person, or an agent, never does what the "
+    "person, its scopes or the delegation do not allow",
+}
+"""Reasons of the invariants: those of lists, and those of the statements that the product ships."""
+
+_PERSONS: Final = {
+    "same_person": "{first} counts as the same person as {second}: {acts}",
+    "it_is_your_own": "it is your own",
+    "deleted_account": "a deleted account",
+    "act_on_it": "{holder} {act, select, made {made it} password {set its password} address {set its "
+    "address} factor {reset its second factors} key {made an API key of it} hand_over {handed it over to a "
+    "provider} link {saw a link to it} other {took it over}} on {day}",
+    "act_on_account": "{holder} {act, select, made {made {account}} password {set the password of {account}} "
+    "address {set the address of {account}} factor {reset the second factors of {account}} key {made an API "
+    "key of {account}} hand_over {handed {account} over to a provider} link {saw a link to {account}} other "
+    "{took {account} over}} on {day}",
+    "both_acts": "{first} and {last}",
+    "calendar_day": "{day} {month, select, 1 {January} 2 {February} 3 {March} 4 {April} 5 {May} 6 {June} "
+    "7 {July} 8 {August} 9 {September} 10 {October} 11 {November} other {December}} {year}",
+}
+"""Reasons for which accounts count as one person."""
 
 _WARNINGS: Final = {
     "would_violate": "It would be refused because it violates the invariant {name}: {finding} ({reason})",
@@ -510,7 +561,7 @@ _JOBS: Final = {
 
 _TEXTS: Final = _VALUES | _TYPES | _REQUESTS | _STORES | _RECORDS | _LINES | _FINDINGS
 
-sentence: Final = Sentences(_TEXTS | _INVARIANTS | _WARNINGS | _CAUSES | _JOBS)
+sentence: Final = Sentences(_TEXTS | _INVARIANTS | _REASONS | _PERSONS | _WARNINGS | _CAUSES | _JOBS)
 """The sentences of the core."""
 
 

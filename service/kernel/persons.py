@@ -8,8 +8,12 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from itertools import combinations
 from typing import Final, Literal, TypeAlias
+
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
 
 ControlAct: TypeAlias = Literal[
     "made", "password", "address", "factor", "key", "hand_over", "link", "take_over"
@@ -24,19 +28,6 @@ TAKEOVER_DAYS: Final = 30
 """Number of days for which an act counts; the settings can change it."""
 MOST_TAKEOVER_DAYS: Final = 366
 """The greatest value of that setting."""
-
-_DID: Final[Mapping[ControlAct, tuple[str, str]]] = {
-    "made": ("made it", "made {}"),
-    "password": ("set its password", "set the password of {}"),
-    "address": ("set its address", "set the address of {}"),
-    "factor": ("reset its second factors", "reset the second factors of {}"),
-    "key": ("made an API key of it", "made an API key of {}"),
-    "hand_over": ("handed it over to a provider", "handed {} over to a provider"),
-    "link": ("saw a link to it", "saw a link to {}"),
-    "take_over": ("took it over", "took {} over"),
-}
-_MONTHS: Final = "January February March April May June July August September October November December"
-_GONE: Final = "a deleted account"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +54,22 @@ class SamePerson:
         ids = {self.first, self.second}
         return ids.union(*((edge.holder_id, edge.account_id) for edge in self.edges))
 
-    def sentence(self, names: Mapping[int, str]) -> str:
+    def sentence(self, names: Mapping[int, str]) -> Sentence:
         """Return the reason in words; ``names`` are those of ``user_ids``, without deleted accounts."""
 
         def named(user_id: int) -> str:
-            return names.get(user_id, _GONE)
+            return names.get(user_id) or sentence("deleted_account")
 
-        reasons = []
-        for edge in self.edges:
-            own, of = _DID[edge.act]
-            did = own if edge.account_id == self.first else of.format(named(edge.account_id))
-            reasons.append(f"{named(edge.holder_id)} {did} on {_day(edge.time)}")
-        return (
-            f"{named(self.first)} counts as the same person as {named(self.second)}: {' and '.join(reasons)}"
+        def stated(edge: Edge) -> Sentence:
+            done = {"holder": named(edge.holder_id), "act": edge.act, "day": _day(edge.time)}
+            if edge.account_id == self.first:
+                return sentence("act_on_it", **done)
+            return sentence("act_on_account", account=named(edge.account_id), **done)
+
+        acts = reduce(
+            lambda first, last: sentence("both_acts", first=first, last=last), map(stated, self.edges)
         )
+        return sentence("same_person", first=named(self.first), second=named(self.second), acts=acts)
 
 
 _Place: TypeAlias = tuple[int, bool]
@@ -187,6 +180,6 @@ def since_of(at: datetime, days: int) -> datetime:
     return at - timedelta(days=days)
 
 
-def _day(time: datetime) -> str:
+def _day(time: datetime) -> Sentence:
     day = time.astimezone(UTC)
-    return f"{day.day} {_MONTHS.split()[day.month - 1]} {day.year}"
+    return sentence("calendar_day", day=day.day, month=str(day.month), year=str(day.year))

@@ -24,6 +24,7 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     LayerName,
     PolicyError,
+    PolicyFileError,
     Rule,
     assured,
 )
@@ -254,9 +255,11 @@ def table_files(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
         if path.is_dir() and (unread := sorted(path.glob("*.yml"))):
-            raise PolicyError(*(f"{other}: unknown file: decision tables end in .yaml" for other in unread))
+            raise PolicyFileError(
+                *(f"{other}: unknown file: decision tables end in .yaml" for other in unread)
+            )
         if not files or not files[0].exists():
-            raise PolicyError(f"{path}: there are no decision tables")
+            raise PolicyFileError(f"{path}: there are no decision tables")
         listed += files
     return listed
 
@@ -276,7 +279,7 @@ def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
         except (YamlError, PolicyError) as error:
             faults += error.faults
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return tuple(tables)
 
 
@@ -331,7 +334,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
         resources = ResourceIndex(filter(is_registered, file.registered))
         resolver = _Resolver(rules, resources, ExternalRoutes(rules), endpoints, demanded)
     except PolicyError as error:
-        raise PolicyError(*faults, *(f"{read.path}: {fault}" for fault in error.faults)) from error
+        raise PolicyFileError(*faults, *(f"{read.path}: {fault}" for fault in error.faults)) from error
     asked: list[Asked] = []
     for number, case in enumerate(file.cases):
         place = read.place("cases", number)
@@ -344,7 +347,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
         except PolicyError as error:
             faults += [f"{place}: {fault}" for fault in error.faults]
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return Table(read.path, rules, tuple(asked))
 
 
@@ -423,16 +426,16 @@ def _asked(
     resolver: _Resolver,
 ) -> Iterator[Asked]:
     if (case.outcome == "deny") is (case.required is None):
-        raise PolicyError("a denied case must have 'required', and an allowed case must not")
+        raise PolicyFileError("a denied case must have 'required', and an allowed case must not")
     if case.code is not None and (case.line is not None or case.outcome == "deny"):
-        raise PolicyError("an allowed case names either a line or its code; a denied one names neither")
+        raise PolicyFileError("an allowed case names either a line or its code; a denied one names neither")
     for name in [case.caller] if isinstance(case.caller, str) else case.caller:
         if name not in callers:
-            raise PolicyError(f"the table has no caller {name!r}")
+            raise PolicyFileError(f"the table has no caller {name!r}")
         held = _caller(callers[name])
         about = isinstance(case.asks, Asks) and case.asks.layer == ASSURANCE
         if held is not None and isinstance(held, Satisfied) is not about:
-            raise PolicyError(f"the caller {name!r} is none of the layer that is asked")
+            raise PolicyFileError(f"the caller {name!r} is none of the layer that is asked")
         for questions in resolver.questions(case.asks, held):
             yield Asked(place, number, name, _with_line(case, questions[-1]), questions)
 
@@ -488,20 +491,22 @@ class _Resolver:
     def _named(self, asks: Asks) -> list[str]:
         """Return the objects that a question to one layer names; ``[""]`` for a request."""
         if [bool(asks.object), bool(asks.request), bool(asks.demand)].count(True) != 1:
-            raise PolicyError("a question is about an object, a request or a demand, and only one of them")
+            raise PolicyFileError(
+                "a question is about an object, a request or a demand, and only one of them"
+            )
         if not asks.demand:
             return [asks.object] if isinstance(asks.object, str) else asks.object
         if asks.layer != ASSURANCE:
-            raise PolicyError(f"the layer {asks.layer} is not asked about a demand: {ASSURANCE} is")
+            raise PolicyFileError(f"the layer {asks.layer} is not asked about a demand: {ASSURANCE} is")
         if asks.demand not in self.demanded:
-            raise PolicyError(f"nothing in 'demanded' has the demand {asks.demand!r}")
+            raise PolicyFileError(f"nothing in 'demanded' has the demand {asks.demand!r}")
         return self.demanded[asks.demand]
 
     def _one(self, asks: Asks, name: str, held: HeldCodes | Satisfied | None) -> Question:
         if name:
             return Question(asks.layer, name, held)
         if asks.layer not in (RESOURCE, ENDPOINT):
-            raise PolicyError(f"the layer {asks.layer} is asked about an object, not about a request")
+            raise PolicyFileError(f"the layer {asks.layer} is asked about an object, not about a request")
         name = self._route(asks.request) if asks.layer == ENDPOINT else self._resource(asks.request, held)
         return Question(asks.layer, name, held)
 
@@ -526,5 +531,5 @@ def _split(request: str, canonical: Callable[[str], str] = canonical) -> tuple[s
         if space and canonical(path) == path:
             return method, path
     except BadRequest as refusal:
-        raise PolicyError(f"{request!r}: {refusal}") from refusal
-    raise PolicyError(f"a request is '<method> <canonical path>', not {request!r}")
+        raise PolicyFileError(f"{request!r}: {refusal}") from refusal
+    raise PolicyFileError(f"a request is '<method> <canonical path>', not {request!r}")

@@ -9,6 +9,7 @@ from service.authz.engine.rules import PolicyError, Rule
 from service.authz.invariants.checking import Holders, Situation, check, newly_broken
 from service.authz.invariants.reading import read_invariants
 from service.authz.invariants.statements import NONE, Apart, Invariants, OnlyRoles
+from service.kernel.coded_sentences import Sentence
 from tests.invariants.stated import SHIPPED, holders, policy_of, stated
 from tests.support.cases import with_each
 
@@ -241,7 +242,7 @@ def test_a_statement_keeps_its_name_its_reason_and_its_line(tmp_path: Path) -> N
 
     assert statement == OnlyRoles(
         name="deletion",
-        reason="it can't be undone",
+        reason=Sentence("it can't be undone"),
         place=f"{path}:2",
         roles=("super",),
         requests=("DELETE /api/user/{id}",),

@@ -17,7 +17,7 @@ from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
 from service.errors import ValidationFailed
 from service.kernel import fields
-from service.kernel.coded_sentences import Sentence, Sentences, parameters_of, parsed
+from service.kernel.coded_sentences import OTHER, Sentence, Sentences, parameters_of, parsed
 from service.kernel.core_sentences import every_sentence, sentence
 from service.kernel.feature import declared
 from service.web.requests.problems import document, refusals
@@ -26,14 +26,16 @@ SERVICE = Path(__file__).resolve().parents[2] / "service"
 OUR_OWN = {"service/kernel/coded_sentences.py", "service/errors.py"}
 """The mechanism itself."""
 PASSED_ON = {
+    "service/authz/invariants/reading.py",
     "service/features/operations/api.py",
     "service/features/policy_history/causes.py",
     "service/jobs/runner.py",
+    "service/kernel/operator_error.py",
     "service/kernel/strict_yaml.py",
     "service/kernel/type_faults.py",
 }
 """Pass on a text of a parser, for the operator who reads a file; a finding, whose codes have a test; the
-result of a job of an extension; or a cause of an older version.
+result of a job of an extension; a cause of an older version; or a reason of an operator's invariant.
 """
 
 SAYINGS = Sentences(
@@ -192,7 +194,8 @@ def test_each_sentence_is_declared_and_raised_with_its_parameters() -> None:
 
 def test_each_declared_sentence_is_raised() -> None:
     of_features = {code for feature in declared() for code in feature.by_people.values()}
-    used = {code for _, code, _ in raised()} | COMPUTED | of_features
+    of_statements = {each.reason.code for each in read_shipped().invariants.statements}
+    used = {code for _, code, _ in raised()} | COMPUTED | of_features | of_statements
     assert sorted(every_sentence().keys() - used) == []
 
 
@@ -206,6 +209,37 @@ def test_no_refusal_or_fault_has_a_text_without_a_code() -> None:
     ]
     assert beside == []
     assert isinstance(sentence("required"), Sentence)
+
+
+FOR_OPERATORS = (
+    "service/authz/engine/compiled_matcher",
+    "service/authz/engine/rules",
+    "service/authz/invariants/reading",
+    "service/authz/lint/",
+    "service/authz/publishing/demand",
+    "service/authz/publishing/shipped",
+    "service/features/policy_tests/",
+    "service/laboratory/",
+)
+"""Read files at a start, or for a command."""
+
+
+def test_no_fault_of_policy_lines_that_a_client_may_see_has_a_text_without_a_code() -> None:
+    """``PolicyError`` takes sentences alone, as mypy checks."""
+    beside = [
+        f"{path.relative_to(SERVICE.parent)}:{call.lineno}"
+        for path in sorted(SERVICE.rglob("*.py"))
+        for call in calls(path, {"PolicyFileError"})
+        if not str(path.relative_to(SERVICE.parent)).startswith(FOR_OPERATORS)
+        and not path.name.startswith("commands_")
+    ]
+    assert beside == []
+
+
+def test_each_reason_of_a_shipped_invariant_has_a_code() -> None:
+    reasons = [statement.reason for statement in read_shipped().invariants.statements]
+    assert [str(reason) for reason in reasons if reason.code == OTHER] == []
+    assert len({reason.code for reason in reasons}) > 6
 
 
 def test_each_rule_of_a_field_returns_a_sentence() -> None:

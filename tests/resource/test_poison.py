@@ -110,6 +110,9 @@ async def test_poison_forced_into_the_database_stops_changes_with_a_reason_and_n
 
         assert (refused.status, refused.code) == (409, "conflict"), poison
         assert len(refused.json["faults"]) == 1
+        (stated,) = refused.json["faultSentences"]
+        assert stated["message"] == refused.json["faults"][0]
+        assert stated["code"] in ("fault_of_object", "resource_without_code")
         for path in ("/api/user/info", "/api/role/list", "/api/resource/list"):
             answer = await service.ask("GET", path)
             assert (answer.status, answer.header("x-policy-revision")) == (200, "1")

@@ -9,13 +9,13 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyFileError
 
 NAMES: Final = ("r_layer", "r_object", "r_caller", "p_layer", "p_object", "p_code")
 """The names of the model, as Casbin writes them in a matcher."""
 
 
-class MatcherError(PolicyError):
+class MatcherError(PolicyFileError):
     """A matcher has a part that is not compiled; the message names it."""
 
 

@@ -7,11 +7,7 @@ from typing import TypeAlias
 
 from service.authz.engine.rules import (
     ASSURANCE,
-    GRANT,
     LAYERS,
-    PERMISSION,
-    RESOURCE,
-    SERVICE,
     PolicyError,
     Rule,
     code_fault,
@@ -19,7 +15,9 @@ from service.authz.engine.rules import (
     is_valid_everywhere,
     object_fault,
 )
+from service.kernel.coded_sentences import Sentence
 from service.kernel.cooperative_yield import cooperatively, in_parts
+from service.kernel.core_sentences import sentence
 from service.kernel.services import PORTCULLIS, split_object
 
 Objects: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -157,32 +155,23 @@ def changes(before: Objects, after: Objects) -> Changes:
     return changed
 
 
-_WHAT = {
-    RESOURCE: "the resource",
-    GRANT: "the Button of",
-    PERMISSION: "the enabled Button of",
-    SERVICE: "the service",
-    ASSURANCE: "the demand on",
-}
-
-
 def _require_valid(changes: Changes) -> None:
     """Raise PolicyError with all faults of objects and codes; most codes are checked once only."""
-    faults: list[str] = []
+    faults: list[Sentence] = []
     good: set[str] = set()
     for (layer, name), codes in cooperatively(changes.items()):
         if not codes or layer not in LAYERS:  # a layer of a later version, which nothing here decides by
             continue
         # A demand is on an object that is mostly new too: report its fault once.
         of_other = layer == ASSURANCE and tuple(name.split(" ", 1)) in changes
-        fault: str | None = None if of_other else object_fault(layer, name)
+        fault = None if of_other else object_fault(layer, name)
         if len(codes) > 1 and len({*codes}) < len(codes):
-            fault = fault or "a line appears twice"
+            fault = fault or sentence("line_twice")
         checked_before = good.issuperset(codes) and not has_codes_of_its_own(layer)
         for code in () if fault or checked_before else codes:
             fault = fault or code_fault(layer, name, code)
         if fault:
-            faults.append(f"{_WHAT.get(layer, layer)} {name!r}: {fault}")
+            faults.append(sentence("fault_of_object", layer=layer, object=repr(name), fault=fault))
         elif not checked_before:
             good.update(code for code in codes if is_valid_everywhere(layer, code))
     if faults:

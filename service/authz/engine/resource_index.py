@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from service.authz.engine.paths import shape
 from service.authz.engine.rules import PolicyError
 from service.kernel.cooperative_yield import cooperatively
+from service.kernel.core_sentences import sentence
 from service.kernel.services import OWN, Service, split_object
 
 _PARAMETER: Final = "{}"
@@ -52,7 +53,7 @@ class ResourceIndex:
         for name in cooperatively(added):
             key = self._key(name)
             if (other := self._by_shape.setdefault(name if key == name else key, name)) != name:
-                raise PolicyError(f"{other} and {name} match the same requests")
+                raise PolicyError(sentence("same_requests", first=other, second=name))
             self._count(key, 1)
         groups: dict[tuple[str, int], list[tuple[bool, ...]]] = {}
         for method, marks in sorted(combination for combination, number in self._counts.items() if number):

@@ -7,6 +7,7 @@ lines.
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -30,8 +31,20 @@ from service.kernel.services import (
 class PolicyError(FaultsError):
     """The model or the policy lines can't be used; ``faults`` are sentences for the person who fixes them."""
 
-    def __init__(self, *faults: str) -> None:
+    def __init__(self, *faults: Sentence) -> None:
         super().__init__(faults)
+
+    @property
+    def stated(self) -> Sentence:
+        """Return all faults as one sentence."""
+        return reduce(lambda first, rest: sentence("both_findings", first=first, second=rest), self.faults)
+
+
+class PolicyFileError(PolicyError):
+    """The same, for faults of files and commands: texts for the operator alone, which no client receives."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__(*map(Sentence.of, faults))
 
 
 RESOURCE: Final = "resource"
@@ -317,20 +330,23 @@ _GRAMMARS: Final[Mapping[str, _Grammar]] = {
 }
 
 
+def fault_at(place: str, fault: Sentence) -> Sentence:
+    """Return a fault with its place, such as ``file:line``."""
+    return sentence("fault_at", place=place, fault=fault)
+
+
 def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
     """Yield a Rule for each ``(place, columns)``; raises PolicyError with all faults after the last one.
 
     Columns are those after the ``p``. Equal texts become one string, since a hundred thousand lines share few
     codes.
     """
-    faults: list[str] = []
+    faults: list[Sentence] = []
     good_codes: set[str] = set()
     good_place: tuple[str, str] | None = None
     for where, columns in rows:
         if len(columns) != len(Rule._fields):
-            faults.append(
-                f"{where}: a line must be 'p, layer, object, code'; this one has {len(columns) + 1} columns"
-            )
+            faults.append(fault_at(where, sentence("line_columns", columns=len(columns) + 1)))
             continue
         rule = Rule(*map(sys.intern, columns))
         # Most lines have the same object as the previous one, and a code seen before.
@@ -338,7 +354,7 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
         if not fault and (rule.code not in good_codes or has_codes_of_its_own(rule.layer)):
             fault = code_fault(*rule)
         if fault:
-            faults.append(f"{where}: {fault}")
+            faults.append(fault_at(where, fault))
             continue
         good_place = rule[:2]
         if is_valid_everywhere(rule.layer, rule.code):
@@ -364,18 +380,18 @@ def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
         # Windows write a mark before the first line, and \r\n at the ends of lines.
         text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{path} can't be read: {error}") from error
+        raise PolicyFileError(f"{path} can't be read: {error}") from error
     seen = set()
     for number, line in enumerate(text.split("\n"), start=1):
         if not line or line.startswith("#"):
             continue
         where = f"{path}:{number}"
         if line in seen:
-            raise PolicyError(f"{where}: duplicate line '{line}'")
+            raise PolicyFileError(f"{where}: duplicate line '{line}'")
         seen.add(line)
         kind, *columns = line.split(", ")
         if kind != "p":
-            raise PolicyError(f"{where}: a line must start with 'p, ', not with {kind[:20]!r}")
+            raise PolicyFileError(f"{where}: a line must start with 'p, ', not with {kind[:20]!r}")
         yield where, columns
 
 

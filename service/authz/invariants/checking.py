@@ -75,7 +75,13 @@ class Violation:
     span: Span = field(repr=False, compare=False, default=ALWAYS)
 
     def __str__(self) -> str:
-        return f"{self.statement.name}: {self.finding} ({self.statement.reason})"
+        return str(self.stated)
+
+    @property
+    def stated(self) -> Sentence:
+        """Return the statement, the finding and the reason as one sentence."""
+        name, reason = self.statement.name, self.statement.reason
+        return sentence("invariant_broken", name=name, finding=self.finding, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Final, TypeAlias, get_args
 
 from service.authz.engine.rules import ANYONE, ASSURANCE, code_fault, object_fault
 from service.authz.invariants.statements import ExactDemands
+from service.kernel.core_sentences import sentence
 from service.settings.sections.policy import Demands
 
 DemandList: TypeAlias = dict[str, str | list[str]]
@@ -53,7 +54,7 @@ def exact_demands(
     )
     return ExactDemands(
         name=f"{ASSURANCE} {level}",
-        reason="the list of authentication demands is complete",
+        reason=sentence("reason_demands_listed"),
         place=place,
         level=level,
         others=tuple(str(demands[_OTHERS]).split(" ")),

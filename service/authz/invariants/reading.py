@@ -15,6 +15,7 @@ from service.authz.engine.rules import (
     METHODS,
     NOBODY,
     PolicyError,
+    PolicyFileError,
     Rule,
     checked,
     object_fault,
@@ -35,7 +36,9 @@ from service.authz.invariants.statements import (
     WithinPerson,
 )
 from service.authz.proof.within import Bounded
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import is_code
+from service.kernel.core_sentences import sentence
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -125,7 +128,7 @@ def read_invariants(paths: Iterable[Path]) -> Invariants:
         if (first := seen.setdefault(statement.name, statement.place)) != statement.place:
             faults.append(f"{statement.place}: the name {statement.name} is already used in {first}")
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return Invariants(tuple(statements))
 
 
@@ -228,7 +231,7 @@ def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
                 continue
             yield Exactly(
                 name=f"{word} {layer}",
-                reason=f"the list of requests that the policy files open to {word} is complete",
+                reason=sentence("reason_openings_listed", word=word),
                 place=document.place(word, layer),
                 word=word,
                 layer=layer,
@@ -240,21 +243,27 @@ def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
     if content.lines is not None:
         yield ExactLines(
             name="lines",
-            reason="the list of requests that the policy files open by a code is complete",
+            reason=sentence("reason_lines_listed"),
             place=document.place("lines"),
             lines=tuple(_lines(document)),
         )
     if content.codes is not None:
         place = document.place("codes")
         yield CodesLike(
-            name="codes", reason="all codes match the stated form", place=place, pattern=content.codes
+            name="codes", reason=sentence("reason_form_of_codes"), place=place, pattern=content.codes
         )
     for at, stated in enumerate(content.statements):
         yield _statement(stated, document.place("statements", at))
 
 
+def _reason(stated: _Stated) -> Sentence:
+    """Return the reason of a statement; one that the product ships has the code of its name."""
+    text, code = stated.reason.strip(), f"reason_{stated.name.replace('-', '_')}"
+    return sentence(code) if sentence.texts.get(code) == text else Sentence(text)
+
+
 def _statement(stated: _Stated, place: str) -> Statement:
-    common: dict[str, Any] = {"name": stated.name, "reason": stated.reason.strip(), "place": place}
+    common: dict[str, Any] = {"name": stated.name, "reason": _reason(stated), "place": place}
     reach, roles = tuple(stated.reach or ()), tuple(stated.except_roles or ())
     if stated.only_roles is not None:
         return OnlyRoles(**common, roles=tuple(stated.only_roles), requests=reach)

@@ -20,14 +20,18 @@ from service.authz.engine.rules import (
     Rule,
 )
 from service.authz.proof.within import Bounded
+from service.kernel.coded_sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement that must stay true, with its ``reason``; ``place`` is file and line."""
+    """A statement that must stay true, with its ``reason``; ``place`` is file and line.
+
+    A reason that only the operator's files have is a sentence without a code.
+    """
 
     name: str
-    reason: str
+    reason: Sentence
     place: str
 
 
@@ -188,7 +192,7 @@ class Invariants:
             ]
             for statement in self.statements
         ]
-        return b"\n".join(sorted(map(msgspec.json.encode, rows)))
+        return b"\n".join(sorted(msgspec.json.encode(row, enc_hook=str) for row in rows))
 
     def without_unregistered(self) -> Invariants:
         """Return the same for a node that closes requests that no registered resource fits."""

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from casbin.model import Model
 from casbin.util import escape_assertion
 
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyFileError
 from service.authz.lint.matcher import Piece, grammar_faults, matcher_faults
 
 MatcherFaults = Callable[[Sequence[Piece]], list[Piece]]
@@ -70,7 +70,7 @@ def require_grammar(text: str, name: str = "model.conf") -> None:
 
 def _lint(text: str, name: str, of_matcher: MatcherFaults) -> None:
     if len(text.encode()) > MOST_BYTES:
-        raise PolicyError(
+        raise PolicyFileError(
             f"{name}: the model has more than {MOST_BYTES} bytes, which is too long for a review"
         )
     reading = _Reading(text)
@@ -79,7 +79,7 @@ def _lint(text: str, name: str, of_matcher: MatcherFaults) -> None:
         faults += _entry_faults(entry, reading.entries, of_matcher)
     faults = faults or _casbin_differs(text, reading.entries)
     if faults:
-        raise PolicyError(*(f"{name}:{line}: {reason}" for line, reason in sorted(faults)))
+        raise PolicyFileError(*(f"{name}:{line}: {reason}" for line, reason in sorted(faults)))
 
 
 def parsed_model(text: str) -> str:

@@ -24,6 +24,7 @@ from service.authz.engine.rules import (
 )
 from service.authz.lint.model import require_grammar
 from service.kernel.codes import HeldCodes
+from service.kernel.core_sentences import sentence
 
 KINDS: Final = tuple(1 << place for place in range(len(HOLDING)))
 """One bit for each predicate about held codes: the ways in which a caller can hold the code of a line."""
@@ -272,7 +273,7 @@ def canonical_samples(codes: Iterable[str]) -> set[str]:
         held_codes.update(map(":".join, _patterns(whole)))
         held_codes.update(":".join((*pattern, _STAR)) for pattern in _patterns(heads))
         if len(held_codes) > MOST:
-            raise PolicyError(f"these permission codes have more than {MOST} different wildcards")
+            raise PolicyError(sentence("too_many_wildcards", most=MOST))
     return held_codes
 
 
@@ -284,7 +285,7 @@ def wildcards_of(code: str) -> list[str]:
     """
     segments = tuple(code.split(":"))
     if 1 << len(segments) > MOST:
-        raise PolicyError(f"{code} has more than {MOST} wildcards")
+        raise PolicyError(sentence("too_many_wildcards_of_code", code=code, most=MOST))
     starts = (segments[:length] for length in range(len(segments)))
     wildcards = {":".join((*pattern, _STAR)) for start in starts for pattern in _starred(start)}
     wildcards.update(
@@ -324,5 +325,5 @@ def _shared(codes: set[Segments]) -> set[Segments]:
                 shared.add(both)
                 waiting.append(both)
         if len(shared) > MOST:
-            raise PolicyError(f"these permission codes have more than {MOST} different wildcards")
+            raise PolicyError(sentence("too_many_wildcards", most=MOST))
     return shared

@@ -80,7 +80,8 @@ class Change:
 def not_buildable(fault: PolicyError) -> Conflict:
     """Return the refusal of a change after which no policy could be built."""
     detail = sentence("policy_unbuildable")
-    return Conflict(detail, rule="consistent", faults=list(fault.faults))
+    stated = [each.as_member() for each in fault.faults]
+    return Conflict(detail, rule="consistent", faults=[*map(str, fault.faults)], faultSentences=stated)
 
 
 async def _require_able(connection: Connection, candidate: Policy, in_force: Policy) -> None:
@@ -242,7 +243,7 @@ class PolicyChanges:
                 )
                 policy, in_force = self._live.as_now(published), self._live.current
         except UntrustedRevisionError as fault:
-            raise Unavailable(sentence("policy_unpublishable", fault=fault)) from fault
+            raise Unavailable(sentence("policy_unpublishable", fault=fault.stated)) from fault
         except PolicyError as fault:
             raise not_buildable(fault) from fault
         if policy.revision < in_force.revision or (

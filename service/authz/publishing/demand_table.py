@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias, get_args
 
-from service.authz.engine.rules import ANYONE, ASSURANCE, PolicyError, Rule, code_fault, object_fault
+from service.authz.engine.rules import (
+    ANYONE,
+    ASSURANCE,
+    PolicyFileError,
+    Rule,
+    code_fault,
+    object_fault,
+)
 from service.settings.sections.policy import Demands
 
 TABLE: Final = "assurance.table"
@@ -36,7 +43,7 @@ def read_table(path: Path) -> DemandLines:
     place, header = next(rows, (str(path), []))
     if (*header,) != _COLUMNS:
         named, expected = f" {_SEPARATOR} ".join(header), f" {_SEPARATOR} ".join(_COLUMNS)
-        raise PolicyError(f"{place}: the first row must be the header '{expected}', not '{named}'")
+        raise PolicyFileError(f"{place}: the first row must be the header '{expected}', not '{named}'")
     lines: dict[Demands, list[Rule]] = {level: [] for level in LEVELS}
     places: dict[str, str] = {}
     faults: list[str] = []
@@ -49,7 +56,7 @@ def read_table(path: Path) -> DemandLines:
         for level, words in zip(LEVELS, demands, strict=True):
             lines[level] += (Rule(ASSURANCE, name, word) for word in words.split(" "))
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return {level: (*rules,) for level, rules in lines.items()}
 
 
@@ -58,7 +65,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
     try:
         text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{path} can't be read: {error}") from error
+        raise PolicyFileError(f"{path} can't be read: {error}") from error
     for number, line in enumerate(text.split("\n"), start=1):
         if line and not line.startswith("#"):
             yield f"{path}:{number}", [cell.strip(" ") for cell in line.split(_SEPARATOR)]
@@ -107,7 +114,7 @@ def as_table(lines: DemandLines) -> str:
         if name not in cells[level]
     ]
     if missing:
-        raise PolicyError(*missing)
+        raise PolicyFileError(*missing)
     rows = [_COLUMNS, *((*(cells[level][name] for level in LEVELS), name) for name in names)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(LEVELS))]
     return "".join(f"{_aligned(row, widths)}\n" for row in rows)

@@ -18,7 +18,7 @@ from service.authz.engine.rules import (
     PREFLIGHT,
     RESOURCE,
     UNREGISTERED,
-    PolicyError,
+    PolicyFileError,
     Rule,
     assured,
     read_rules,
@@ -77,7 +77,9 @@ def lines_of(folder: Path, level: Demands) -> tuple[str, tuple[Rule, ...]]:
     """
     table, former = folder / TABLE, former_files(folder)
     if table.exists() and former:
-        raise PolicyError(*(f"{path}: the folder also has {table}: remove one of the two" for path in former))
+        raise PolicyFileError(
+            *(f"{path}: the folder also has {table}: remove one of the two" for path in former)
+        )
     if former:
         path = folder / FOLDER / f"{level}.csv"
         return str(path), read_rules(path)
@@ -130,7 +132,7 @@ def read_demands(folder: Path, level: Demands, endpoints: Iterable[Rule]) -> tup
         if name in words and not {ANYONE, INITIAL, LOGIN} & {*words[name]}
     )
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return rules
 
 
@@ -157,7 +159,9 @@ def demands_of_extension(path: Path, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     codes = _by_object(endpoints)
     open_to_all = public(codes)
     if strangers := _strangers(stated, [assured(ENDPOINT, name) for name in codes]):
-        raise PolicyError(*(f"{path}: '{rule}' has an endpoint that does not exist" for rule in strangers))
+        raise PolicyFileError(
+            *(f"{path}: '{rule}' has an endpoint that does not exist" for rule in strangers)
+        )
     words = _by_object(stated)
     faults = [
         f"{path}: '{name}' is public, so its callers are not authenticated"
@@ -165,7 +169,7 @@ def demands_of_extension(path: Path, rules: Iterable[Rule]) -> tuple[Rule, ...]:
         if words.get(assured(ENDPOINT, name), (ANYONE,)) != (ANYONE,)
     ]
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     usual = (
         Rule(ASSURANCE, assured(ENDPOINT, name), word)
         for name in codes

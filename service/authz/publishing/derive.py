@@ -36,6 +36,7 @@ from service.authz.engine.rules import (
 from service.authz.publishing.contributions import contributions
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.cooperative_yield import cooperatively, in_parts
+from service.kernel.core_sentences import sentence
 from service.kernel.request_objects import (
     PublishedRule,
     ask,
@@ -184,11 +185,10 @@ def _open(
     for name, word in openings:
         service, route = split_object(name)
         if service not in services or not (name in opened or route == UNREGISTERED):
-            faults.append(
-                f"{name!r} can't be opened: it is neither a resource of another service nor @unregistered"
-            )
+            faults.append(sentence("opening_misplaced", object=repr(name)))
         elif not is_opening_word(word):
-            faults.append(f"{name!r} can only be opened to {LOGIN} or {ANYONE}, not to {word!r}")
+            words = {"login": LOGIN, "anyone": ANYONE, "word": repr(word)}
+            faults.append(sentence("opening_to_word", object=repr(name), **words))
         else:
             opened[name] = tuple(sorted({*opened.get(name, ()), word} - {NOBODY}))
     if faults:
@@ -210,7 +210,7 @@ def _codes(name: str, buttons: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
     for code in codes:
         # A word such as @anyone is valid in a line, but administrators must not set it by a Button.
         if not is_code(code):
-            raise PolicyError(f"the resource {name!r}: {code!r} is not a permission code")
+            raise PolicyError(sentence("resource_without_code", object=repr(name), code=repr(code)))
     return tuple(codes) or (NOBODY,)
 
 

@@ -123,7 +123,9 @@ def broken(violations: Sequence[Violation]) -> Conflict:
     members = [
         {
             "name": violation.statement.name,
-            "reason": violation.statement.reason,
+            "reason": str(violation.statement.reason),
+            "reasonCode": violation.statement.reason.code,
+            "reasonParams": violation.statement.reason.params,
             "finding": str(violation.finding),
             "findingCode": violation.finding.code,
             "findingParams": violation.finding.params,

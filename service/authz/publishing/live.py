@@ -33,7 +33,8 @@ class UntrustedRevisionError(PolicyError):
     """The newest revision was not published here; ``judgement`` has the evidence."""
 
     def __init__(self, revision: int, judgement: Judgement) -> None:
-        super().__init__(f"revision {revision} is not trusted: {judgement.reason}")
+        reason = judgement.reason or ""
+        super().__init__(sentence("revision_untrusted_since", revision=revision, reason=reason))
         self.judgement = judgement
 
 
@@ -136,7 +137,7 @@ class LivePolicy:
             async with database.snapshot(within=LOAD_WITHIN) as connection:
                 latest = await policy_revisions.latest(connection)
                 if latest is None:
-                    raise PolicyError("no policy has been published yet")
+                    raise PolicyError(sentence("no_policy_published"))
                 current = self.current
                 await self.follow_restore_epoch(connection, latest.revision)
                 if latest.revision <= current.revision:
@@ -152,10 +153,7 @@ class LivePolicy:
                     stored = await connection.run_sync(policy_lines.stored)
                     policy = await asyncio.to_thread(self._whole, stored, bits, latest.revision)
             if policy.digest != latest.digest:
-                raise PolicyError(
-                    f"the stored lines do not match the digest of revision {latest.revision}: "
-                    "sys.casbin_rule or a Button was changed after publishing"
-                )
+                raise PolicyError(sentence("published_digest_differs", revision=latest.revision))
             return self.offer(policy)
 
     async def follow_restore_epoch(self, connection: Connection, newest: int) -> None:
@@ -227,5 +225,5 @@ async def _is_in_history(connection: Connection, revision: int) -> bool:
 def published(stored: Stored) -> Lines:
     """Return all published lines, in order; raises PolicyError for rows that are no lines."""
     if stored.strangers:
-        raise PolicyError(f"sys.casbin_rule has {stored.strangers} rows that are not policy lines")
+        raise PolicyError(sentence("rows_not_lines", count=stored.strangers))
     return Lines().changed(changes({}, stored.objects))

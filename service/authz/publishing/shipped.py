@@ -26,6 +26,7 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     WORDS,
     PolicyError,
+    PolicyFileError,
     Rule,
     as_csv,
     read_rules,
@@ -37,6 +38,7 @@ from service.authz.publishing.demand_table import TABLE
 from service.authz.publishing.demands import FORMER, demands_of_extension, read_demands
 from service.authz.publishing.derive import digest_of, with_demands
 from service.kernel.account_acts import ACTS, ASKING
+from service.kernel.core_sentences import sentence
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
 from service.kernel.feature import Feature, about_any, off_by
 from service.kernel.permission_catalogue import Page, codes_by_endpoint
@@ -168,7 +170,7 @@ class Shipped:
             *(name for name in shared.objects(ASSURANCE) if not is_stored(name)),
         ]
         if own:
-            raise PolicyError(*(f"published lines must not have the object {name}" for name in own))
+            raise PolicyError(*(sentence("line_of_node", object=name) for name in own))
         return Policy(
             self.model_text,
             self._lines.joined(with_demands(shared)),
@@ -287,7 +289,7 @@ def _require_known(folder: Path, names: Collection[str], former: Collection[str]
     ]
     if strays:
         known = ", ".join(names)
-        raise PolicyError(
+        raise PolicyFileError(
             *(f"{path}: unknown file: the files of policy lines are {known}" for path in strays)
         )
 
@@ -309,7 +311,7 @@ def read_model(path: Path, lint: Lint = lint_model) -> str:
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{path} can't be read: {error}") from error
+        raise PolicyFileError(f"{path} can't be read: {error}") from error
     lint(text, str(path))
     return text
 
@@ -329,7 +331,7 @@ def _read_openings(path: Path) -> tuple[Rule, ...]:
         line = Rule(RESOURCE, NO_SESSION, ANYONE)
         faults.append(f"{path}: the line '{line}' is missing: without it, users could not log in")
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return rules
 
 
@@ -352,7 +354,7 @@ def _read_extension(extension: Extension) -> tuple[Rule, ...]:
     ]
     if strangers:
         allowed = f"paths below {extension.prefix} and codes that begin with '{extension.name}:'"
-        raise PolicyError(*(f"{path}: only {allowed} are allowed, not '{line}'" for line in strangers))
+        raise PolicyFileError(*(f"{path}: only {allowed} are allowed, not '{line}'" for line in strangers))
     return rules
 
 
@@ -370,7 +372,7 @@ def _read_endpoints(path: Path) -> tuple[Rule, ...]:
     missing = allowed.difference(rule.object for rule in of_services)
     faults += (f"{path}: '{name}' has no line of the {SERVICE} layer" for name in sorted(missing))
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return rules
 
 
@@ -389,7 +391,7 @@ def _read_accounts(path: Path) -> tuple[Rule, ...]:
         if rule.layer == REVIEW and code_of_review(rule.object) is not None
     )
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return rules
 
 
@@ -398,7 +400,7 @@ def _read_layer(path: Path, *layers: str) -> tuple[Rule, ...]:
     strangers = [str(rule) for rule in rules if rule.layer not in layers]
     if strangers:
         layer_names = " and ".join(layers)
-        raise PolicyError(
+        raise PolicyFileError(
             *(
                 f"{path}: only lines of the {layer_names} layer are allowed, not '{line}'"
                 for line in strangers
@@ -413,6 +415,6 @@ OWN_DIGESTS: Final = "policy.own_digests"
 def require_allowed(digest: str, allowed: Collection[str]) -> None:
     """Raise PolicyError unless ``digest`` is in ``allowed`` or ``allowed`` is empty."""
     if allowed and digest not in allowed:
-        raise PolicyError(
+        raise PolicyFileError(
             f"the digest of this node's static policy, {digest}, is not listed in {OWN_DIGESTS}"
         )

@@ -24,10 +24,7 @@ Problem.translate = async (problem) => {
     const code = fault.detailCode ?? fault.code;
     fault.message = translated(known, { ...fault, ...(code !== undefined && { code }) });
   }
-  for (const broken of document.brokenInvariants ?? []) {
-    const { finding, findingCode, findingParams } = broken;
-    broken.finding = translated(known, { code: findingCode, params: findingParams, message: finding });
-  }
+  translateMembers(known, [...stated(document)]);
 };
 
 /** Return sentences of an answer in the language of the page, in their order. @param {readonly Sentence[]} sentences */
@@ -37,35 +34,48 @@ export async function inLanguage(sentences) {
 }
 
 /**
- * Put the sentences of an answer into the language of the page: members such as `cause`, with `causeCode` and
- * `causeParams` beside it, and the warnings of a dry run. The texts are loaded only for an answer with sentences.
+ * Put the sentences of an answer into the language of the page. The texts are loaded only for an answer with sentences.
  * @param {{data: any, preview?: any}} answer
  */
 export async function translateAnswer({ data, preview }) {
-  const members = languageOfPage() === "en" ? [] : [...stated(data)];
-  const warnings = /** @type {Sentence[]} */ (preview?.warningSentences ?? []);
-  const known = members.length + warnings.length > 0 ? await knownTexts() : null;
-  if (!known) return;
+  const members = languageOfPage() === "en" ? [] : [...stated(data), ...stated(preview)];
+  const known = members.length > 0 ? await knownTexts() : null;
+  if (known) translateMembers(known, members);
+}
+
+/**
+ * Put members with sentences into the language of the page: `cause`, with `causeCode` and `causeParams` beside it, or
+ * the list `warnings`, with `warningSentences`.
+ * @param {Record<string, string>} known
+ * @param {Iterable<[any, string]>} members
+ */
+function translateMembers(known, members) {
   for (const [holder, name] of members) {
-    const params = holder[`${name}Params`] ?? {};
+    if (Array.isArray(holder[name])) {
+      holder[name] = holder[sentencesOf(name)].map((/** @type {Sentence} */ each) => translated(known, each));
+      continue;
+    }
+    const params = holder[`${name}Params`];
     holder[name] = translated(known, { code: holder[`${name}Code`], params, message: holder[name] });
     for (const each of Object.values(params))
       if (each?.message !== undefined) each.message = translated(known, each);
   }
-  if (preview) preview.warnings = warnings.map((each) => translated(known, each));
 }
 
+/** Return the name of the sentences of a list: `warningSentences` of `warnings`. @param {string} name */
+const sentencesOf = (name) => `${name.slice(0, -1)}Sentences`;
+
 /**
- * Yield each sentence in `value`: the object that has it, and its name.
+ * Yield each member of `value` with a sentence, or with sentences: the object that has it, and its name.
  * @param {any} value
  * @returns {Iterable<[any, string]>}
  */
 function* stated(value) {
   if (value === null || typeof value !== "object" || value instanceof Response) return;
   for (const [name, member] of Object.entries(value)) {
-    const about = name.endsWith("Params") ? name.slice(0, -"Params".length) : "";
-    if (about && value[`${about}Code`] && typeof value[about] === "string") yield [value, about];
-    else yield* stated(member);
+    if (typeof member === "string" && value[`${name}Code`] && value[`${name}Params`]) yield [value, name];
+    else if (Array.isArray(member) && Array.isArray(value[sentencesOf(name)])) yield [value, name];
+    else if (!/(?:Params|Sentences)$/.test(name)) yield* stated(member);
   }
 }
 

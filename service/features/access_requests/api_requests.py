@@ -20,6 +20,7 @@ from service.features.access_requests.requests import AccessRequests, Asked
 from service.features.access_requests.schema import AccessDecision, State, Verdict
 from service.features.access_requests.self_approval import Deciding
 from service.features.access_requests.store import RequestFilter, Visible
+from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import codes_asked
 from service.kernel.persons import Persons
 from service.kernel.request_objects import is_for_others, role_of
@@ -27,16 +28,26 @@ from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
 from service.laboratory.findings import passing
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
+from service.web.messages.dry_run import StatedSentence
 from service.web.messages.operation_metadata import Responders, by_session, login, writes
 from service.web.messages.record_schemas import Shown, filters_of, shows
-from service.web.messages.schema import Id, Moment, Page, PageQuery, Schema, sort_keys
+from service.web.messages.schema import (
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Schema,
+    SentenceParams,
+    sort_keys,
+    stated_as,
+)
 
 _Reason = Annotated[str, bounds_of(REASON), Meta(examples=["The books of this month"])]
 _Until = Annotated[datetime, Meta(tz=True, description="The requested end of the role.")]
 _From = Annotated[datetime, Meta(tz=True, description="The start; by default at once.")]
 
 
-_EFFECT = ("breaks", "held", "permissions", "permissions_added", "permissions_removed")
+_EFFECT = ("breaks", "break_sentences", "held", "permissions", "permissions_added", "permissions_removed")
 
 
 class AccessRequestBody(Schema, kw_only=True):
@@ -124,6 +135,9 @@ class AccessRequest(Shown, kw_only=True):
         list[str] | None,
         Meta(description="The invariants that the assignment would break now."),
     ]
+    break_sentences: Annotated[
+        list[StatedSentence] | None, Meta(description="`breaks` with codes and parameters.")
+    ]
     held: Annotated[
         list[str] | None, Meta(description="The codes of the role that its author already holds, sorted.")
     ]
@@ -144,6 +158,8 @@ class AccessRequest(Shown, kw_only=True):
             "not approve or close it; null without one, and in lists."
         ),
     ]
+    same_person_code: Annotated[str, Meta(examples=["same_person"])] | None
+    same_person_params: SentenceParams | None
     may_decide: Annotated[
         list[Deciding] | None,
         Meta(
@@ -170,7 +186,7 @@ def shown_request(
     persons: Persons | None = None,
     *,
     role_name: str | None,
-    same_person: str | None = None,
+    same_person: Sentence | None = None,
     may_decide: list[Deciding] | None = None,
 ) -> AccessRequest:
     """Return a request in the form of answers, with the decisions ``decided``.
@@ -202,7 +218,7 @@ def shown_request(
         decisions=[each for each in decided if each.decision != "close"],
         closed=closed,
         role_name=role_name,
-        same_person=same_person,
+        **stated_as("same_person", same_person),
         may_decide=may_decide,
     )
 
@@ -213,7 +229,8 @@ def _of_pending(effect: Effect | None) -> dict[str, Any]:
         return dict.fromkeys(_EFFECT)
     then = effect.permissions
     values = (
-        effect.breaks,
+        map(str, effect.breaks),
+        [StatedSentence(**each.as_member()) for each in effect.breaks],
         effect.held,
         then,
         *((None, None) if then is None else (effect.added, effect.removed)),

@@ -13,6 +13,7 @@ from service.authz.invariants.statements import Invariants
 from service.features.access_requests import store
 from service.features.access_requests.asking import requested_expiry
 from service.features.access_requests.schema import AccessRequest
+from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.records import role_holdings, role_rights, roles
 from service.records.database.transactions import Connection
@@ -27,7 +28,7 @@ class Effect:
     ``added`` and ``removed`` are the changes since then. All codes are sorted.
     """
 
-    breaks: Sequence[str]
+    breaks: Sequence[Sentence]
     held: Sequence[str]
     permissions: Sequence[str] | None = None
     added: Sequence[str] = ()
@@ -59,7 +60,7 @@ async def effect_of(
         for roles_of in (windows, [*windows, added])
     )
     broken = await asyncio.to_thread(newly_broken, invariants, before, after)
-    return Effect([str(violation) for violation in broken], held, *since)
+    return Effect([violation.stated for violation in broken], held, *since)
 
 
 async def _since(

@@ -145,7 +145,7 @@ class AccessRequests:
         request: AccessRequest,
         decided: Sequence[AccessDecision],
         user_id: int,
-    ) -> str | None:
+    ) -> Sentence | None:
         """Return the reason why a user counts as the same person and cannot approve or close the request.
 
         None if the user counts as another person, and if no decision is pending.

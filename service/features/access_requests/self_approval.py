@@ -17,6 +17,7 @@ from service.errors import PermissionDenied
 from service.features.access_requests import store_appointees
 from service.features.access_requests.schema import AccessDecision, AccessRequest, Verdict
 from service.features.access_requests.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.kernel.persons import Persons, SamePerson
 from service.kernel.request_objects import Whose, stage_for
 from service.records.database.transactions import Connection
@@ -59,7 +60,7 @@ class TakingPart:
         others = [author, *approved] if deciding == "approve" else [author]
         return persons.taking_part({author, user_id, *approved}).same_as_one_of(user_id, others)
 
-    async def not_another(self, connection: Connection, user_id: int, deciding: Deciding) -> str | None:
+    async def not_another(self, connection: Connection, user_id: int, deciding: Deciding) -> Sentence | None:
         """Return the reason why a deciding user does not count as another person; None if the user does.
 
         See ``same_person``. Users whom the author gave the permission to approve do not count either.
@@ -68,7 +69,7 @@ class TakingPart:
         if (same := self.same_person(persons, user_id, deciding)) is not None:
             return await reason_of(connection, same)
         if user_id in await store_appointees.of_request(connection, self.request.id):
-            return "the author gave you the permission to approve it"
+            return sentence("appointed_by_author")
         return None
 
     async def require_stages(self, unit: UnitOfWork, deciding: Deciding) -> dict[int, Decision]:

@@ -26,6 +26,7 @@ sentence: Final = feature_sentences(
         "emergency_closed": "{user} has already closed it",
         "request_not_decidable": "You are not allowed to decide about this request",
         "request_not_decidable_by": "You are not allowed to decide about this request: {why}",
+        "appointed_by_author": "the author gave you the permission to approve it",
         "request_pending": "You already have a pending request for this role",
         "too_many_pending_requests": "You have {most} pending requests: withdraw one of them",
         "too_many_requests_in_an_hour": "You have made {most} requests within an hour. Try again later",

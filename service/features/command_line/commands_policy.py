@@ -12,7 +12,7 @@ from service.audit.chain.seals import RevisionSeals, seals_of
 from service.audit.journal import enter
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import UNREGISTERED, PolicyError
+from service.authz.engine.rules import UNREGISTERED, PolicyError, PolicyFileError
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import WITHIN, PolicyChanges
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
@@ -52,7 +52,7 @@ async def operator_changes(database: Database, shipped: Shipped, seals: Revision
         except PolicyError as fault:
             if isinstance(fault, UntrustedRevisionError) and fault.judgement.authenticity == "unknown_key":
                 raise
-            await changes.mend(sentence("cause_derived_again", fault=fault), published.revision + 1)
+            await changes.mend(sentence("cause_derived_again", fault=fault.stated), published.revision + 1)
     return changes
 
 
@@ -178,7 +178,7 @@ async def _derived(settings: Settings, database: Database, *, without_key: bool)
         await policy_revisions.lock(connection)
         latest = await policy_revisions.latest(connection)
         if latest is not None and latest.sealed_from and not seals.key_ids and not without_key:
-            raise PolicyError(
+            raise PolicyFileError(
                 f"Revision {latest.revision} must be sealed, and oplog.chain_key is not set here: set it, or "
                 "repeat this with --without-key if no node has a key any more"
             )

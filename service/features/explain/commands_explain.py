@@ -10,7 +10,15 @@ import msgspec
 
 from service import settings as table
 from service.authz.engine.policy import Policy, decided_by
-from service.authz.engine.rules import GRANT, LAYERS, METHODS, OF_CODES, PERMISSION, LayerName, PolicyError
+from service.authz.engine.rules import (
+    GRANT,
+    LAYERS,
+    METHODS,
+    OF_CODES,
+    PERMISSION,
+    LayerName,
+    PolicyFileError,
+)
 from service.cli.lazy_commands import Parts, add_usual
 from service.cli.output import show
 from service.errors import ValidationFailed
@@ -63,7 +71,7 @@ def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the explanation; raises ``ValidationFailed`` for an unknown subject, and ``PolicyError``."""
     codes = None if options.codes is None else [code for code in options.codes.split(",") if code]
     if sum((options.user is not None, options.role is not None, codes is not None, options.visitor)) != 1:
-        raise PolicyError("Name one: a user, --role, --codes or --visitor")
+        raise PolicyFileError("Name one: a user, --role, --codes or --visitor")
     scopes = None if options.scopes is None else [code for code in options.scopes.split(",") if code]
     layer = _OBJECTS.get(options.method)
     question = Question(
@@ -103,7 +111,7 @@ def _explain(options: Namespace, environ: Mapping[str, str]) -> None:
 
 def _stranger(question: Question) -> Subject:
     if question.user_name is not None or question.role_code is not None:
-        raise PolicyError("Roles and users are in the database: name one by --data or the settings")
+        raise PolicyFileError("Roles and users are in the database: name one by --data or the settings")
     return Subject(None) if question.permissions is None else holder_of(question.permissions)
 
 

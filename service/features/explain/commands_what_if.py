@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import get_args
 
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyFileError
 from service.cli.output import show
 from service.features.explain.api_what_if import WhatIfAnswer, WhatIfQuery, what_if_answer
 from service.features.explain.reviewing import Review, add_review, gains_and_losses, review_one
@@ -54,7 +54,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         standing = await review.standing(source)
         if review.database is None:
             if query.user_name is not None:
-                raise PolicyError("Users are in the database: name one by --data or the settings")
+                raise PolicyFileError("Users are in the database: name one by --data or the settings")
             return what_if_answer(standing, (), query)
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             return what_if_answer(standing, await query.roles(connection), query)

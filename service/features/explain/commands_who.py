@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from service.authz.engine.rules import ASSURANCE, LAYERS, METHODS, PolicyError
+from service.authz.engine.rules import ASSURANCE, LAYERS, METHODS, PolicyFileError
 from service.cli.lazy_commands import Parts
 from service.cli.output import aligned, say, show, source_line
 from service.features.explain import api_who_may
@@ -61,7 +61,7 @@ def _who(options: Namespace, environ: Mapping[str, str]) -> None:
             answer = api_who_may.who_answer(passing, standing.policy.revision, query)
             return answer, _lines_of_who(answer, review.database is not None)
         if review.database is None:
-            raise PolicyError("Users are in the database: name one by --data or the settings")
+            raise PolicyFileError("Users are in the database: name one by --data or the settings")
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             instant = await review.instant(connection)
             at, then = instant.at, instant.then
@@ -145,7 +145,9 @@ def _what(options: Namespace, environ: Mapping[str, str]) -> None:
         policy = await review.policy(source)
         if review.database is None:
             if query.codes is None:
-                raise PolicyError("Roles and users are in the database: name one by --data or the settings")
+                raise PolicyFileError(
+                    "Roles and users are in the database: name one by --data or the settings"
+                )
             return api_who_may.what_answer(policy, holder_of(query.held_codes or []), query)
         async with review.database.snapshot(within=READ_WITHIN) as connection:
             asking = await query.subject(connection, await review.instant(connection))

@@ -114,7 +114,7 @@ def with_resource(
             absent=policy.absent,
         )
     except PolicyError as error:  # another resource has the same requests
-        raise ValidationFailed(("resource", sentence("policy_fault", fault=error))) from None
+        raise ValidationFailed(("resource", sentence("policy_fault", fault=error.stated))) from None
 
 
 def _require_resource(policy: Policy, name: str) -> None:

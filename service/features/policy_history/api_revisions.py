@@ -19,6 +19,7 @@ from service.features.explain.policy_layers import Access, access_answer
 from service.features.explain.policy_questions import require_kept
 from service.features.policy_history.causes import cause_of
 from service.features.policy_history.sentences import sentence
+from service.kernel.coded_sentences import Sentence
 from service.kernel.feature import provided
 from service.kernel.text import MAX_USER_NAME
 from service.laboratory.analysis.impact import Standing
@@ -39,9 +40,10 @@ from service.web.messages.schema import (
     Revision,
     Schema,
     SentenceParams,
+    stated_as,
 )
 
-SamePerson: TypeAlias = Callable[[Connection, int, int], Awaitable[str | None]]
+SamePerson: TypeAlias = Callable[[Connection, int, int], Awaitable[Sentence | None]]
 """Returns why a user counts as an author of the changes of a revision; None if not."""
 
 SharedLine = Annotated[str, Meta(examples=["p, resource, GET /api/report/{id}, report:detail"])]
@@ -92,9 +94,7 @@ def _published(revision: PolicyRevision, judgement: Judgement) -> PublishedRevis
         cause_code=cause.code,
         cause_params=cause.params,
         authenticity=judgement.authenticity,
-        distrust=None if distrust is None else str(distrust),
-        distrust_code=None if distrust is None else distrust.code,
-        distrust_params=None if distrust is None else distrust.params,
+        **stated_as("distrust", distrust),
     )
 
 
@@ -128,6 +128,8 @@ class ShownRevision(RevisionChanges, kw_only=True):
             "off; null without one."
         ),
     ]
+    same_person_code: Annotated[str, Meta(examples=["same_person"])] | None
+    same_person_params: SentenceParams | None
 
 
 class LinesQuery(Schema):
@@ -237,7 +239,7 @@ class OneRevision(Responders, at="/api/policy/revisions/{revision}"):
             changes = await changes_answer(connection, self._seals, stored, query.part)
             reasons = [await reason(connection, revision, context.user.user_id) for reason in self._signing]
             same = next(filter(None, reasons), None)
-        return ShownRevision(**msgspec.structs.asdict(changes), same_person=same)
+        return ShownRevision(**msgspec.structs.asdict(changes), **stated_as("same_person", same))
 
 
 async def signed_off(connection: Connection, revisions: Collection[int]) -> dict[int, list[SignOff]]:

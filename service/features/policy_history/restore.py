@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from typing import Final
 
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
 from service.audit.chain.seals import RevisionSeals
@@ -18,6 +20,8 @@ from service.kernel.cooperative_yield import cooperatively
 from service.kernel.write import Write
 from service.records.published import policy_history, policy_revisions
 from service.records.published.policy_history import PublishedLine
+
+_NAMED: Final = 3  # obstacles in the detail of a refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,18 @@ def _differing(candidate: Policy, lines: list[PublishedLine]) -> list[str]:
 
 
 def _cannot_return(revision: int, obstacles: list[Obstacle]) -> Conflict:
-    named = "; ".join(f"{obstacle.name}: {obstacle.reason}" for obstacle in obstacles[:3])
-    more = f"; and {len(obstacles) - 3} more" if len(obstacles) > 3 else ""  # noqa: PLR2004 - those named
-    reasons = [{"name": obstacle.name, "reason": obstacle.reason} for obstacle in obstacles]
-    stated = sentence("revision_not_restorable", revision=revision, obstacles=named + more)
+    named = [sentence("obstacle", name=each.name, reason=each.reason) for each in obstacles[:_NAMED]]
+    if len(obstacles) > _NAMED:
+        named.append(sentence("obstacles_more", count=len(obstacles) - _NAMED))
+    listed = reduce(lambda rest, first: sentence("obstacles_listed", first=first, rest=rest), reversed(named))
+    reasons = [
+        {
+            "name": each.name,
+            "reason": str(each.reason),
+            "reasonCode": each.reason.code,
+            "reasonParams": each.reason.params,
+        }
+        for each in obstacles
+    ]
+    stated = sentence("revision_not_restorable", revision=revision, obstacles=listed)
     return Conflict(stated, rule="history", cannotReturn=reasons)

@@ -17,6 +17,7 @@ from service.features.policy_history.steps import Step, changed, created, creati
 from service.features.policy_history.store_row_history import PastButton, PastResource
 from service.kernel.assurance import OF_PERSONS
 from service.kernel.assurance import SERVICE as BY_SERVICES
+from service.kernel.coded_sentences import Sentence
 from service.kernel.services import PORTCULLIS, is_opening_word, split_object
 from service.kernel.text import seen
 from service.records import bindings, menus, openings, resources
@@ -39,7 +40,7 @@ class Obstacle:
     """A resource or permission code that can't be restored, and the reason."""
 
     name: str
-    reason: str
+    reason: Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +128,14 @@ class _Planner:
         going = {button.id: button for button in (await menus.with_codes(connection, leaving)).values()}
         for code in returning:
             if (row := past.get(code)) is None:
-                self._refuse(code, "the title of its Button is not stored")
+                self._refuse(code, sentence("button_title_not_stored"))
             else:
                 self._returning[code] = going.pop(row.menu_id, None), row
         self._leaving = list(going.values())
         for menu in self._leaving:
             used = await menus.uses_of(connection, menu.id, _NAMED)
             if used.role_count:
-                roles = ", ".join(used.roles)
-                self._refuse(str(menu.auth_mark), f"its Button would be deleted, but roles have it: {roles}")
+                self._refuse(str(menu.auth_mark), sentence("button_used_by_roles", roles=used.roles))
             else:
                 self.steps.append(Step("menu", "delete", ("button", str(menu.auth_mark)), menu.id))
         stored = {button.auth_mark for button in await menus.button_codes(connection)}
@@ -206,7 +206,7 @@ class _Planner:
             )
             for code in codes:
                 if self._states.setdefault(code, code in opens) != (code in opens):
-                    self._refuse(name, f"the state of the Button of {code} is not stored")
+                    self._refuse(name, sentence("button_state_not_stored", code=code))
 
     def _bound(self, name: str, opens: list[str], bound: dict[str, bool] | None) -> tuple[str, ...]:
         """Return the codes that the resource was bound to: as kept, or derived from its lines."""
@@ -216,7 +216,7 @@ class _Planner:
         else:
             codes = tuple(code for code in opens if code not in (rules.LOGIN, rules.NOBODY))
         if opens == [rules.NOBODY] and not codes and split_object(name)[0] == PORTCULLIS:
-            self._refuse(name, "its disabled Buttons are not stored")
+            self._refuse(name, sentence("disabled_buttons_not_stored"))
         return codes
 
     async def _place(self, names: Collection[str], freed: Iterable[Resource]) -> None:
@@ -309,7 +309,7 @@ class _Planner:
                 if self._exact:
                     self._bind(resource.object, resource.id, bound[resource.id], then.get(resource.id, {}))
                 else:
-                    self._refuse(resource.object, "its Buttons are not stored")
+                    self._refuse(resource.object, sentence("buttons_not_stored"))
         return deleted
 
     async def _create(self, missing: Collection[_Wanted], deleted: Collection[int]) -> None:
@@ -324,10 +324,11 @@ class _Planner:
         for target in missing:
             row = rows.get(target.name)
             if row is None:
-                self._refuse(target.name, "its name is not stored")
+                self._refuse(target.name, sentence("resource_name_not_stored"))
             elif row.resource_code in taken:
-                holder = taken[row.resource_code]
-                self._refuse(target.name, f"its code {row.resource_code} is now that of resource {holder}")
+                code, holder = row.resource_code, taken[row.resource_code]
+                reason = sentence("code_of_other_resource", code=code, resource=holder)
+                self._refuse(target.name, reason)
             else:
                 given = {
                     **asdict(row),
@@ -371,7 +372,7 @@ class _Planner:
     def _set_button(self, menu: Menu, code: str, *, enabled: bool) -> None:
         self.steps.append(update("menu", ("button", code), menu, auth_mark=code, enabled=enabled))
 
-    def _refuse(self, name: str, reason: str) -> None:
+    def _refuse(self, name: str, reason: Sentence) -> None:
         self.obstacles.append(Obstacle(name, reason))
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from service.administration.request_rules import shown
 from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
 from service.features.policy_history import store_row_history as policy_row_history
+from service.features.policy_history.sentences import sentence
 from service.features.policy_history.steps import Step, changed
+from service.kernel.coded_sentences import Sentence
 from service.kernel.request_objects import ask, role_of
 from service.records import request_rules, roles
 from service.records.database.transactions import Connection
@@ -24,7 +26,7 @@ def is_of_rule(line: PublishedLine) -> bool:
 
 async def plan_rules(
     connection: Connection, revision: int, rows: int, differing: Iterable[PublishedLine], steps: list[Step]
-) -> list[tuple[str, str]]:
+) -> list[tuple[str, Sentence]]:
     """Add to ``steps`` the edits that restore the request rules of ``revision``; return the obstacles.
 
     Only rules with differing lines are planned. Their limits come from the kept rows of revision ``rows``. A
@@ -42,10 +44,10 @@ async def plan_rules(
             if role is not None:
                 steps.append(Step("role", "unrule", ("role", code), role.id))
         elif role is None or not role.enabled:
-            state = "the role no longer exists" if role is None else "the role is disabled"
+            state = sentence("role_gone" if role is None else "role_disabled")
             obstacles.append((ask(code), state))
         elif values is None:
-            obstacles.append((ask(code), "the limits of its request rule are not stored"))
+            obstacles.append((ask(code), sentence("rule_limits_not_stored")))
         else:
             now = await request_rules.of_role(connection, role.id)
             before, after = _as_reported(now), _as_reported(values)

@@ -8,6 +8,19 @@ sentence: Final = feature_sentences(
     {
         "contents_not_stored": "The contents of that revision are not stored",
         "revision_not_restorable": "Revision {revision} can't be restored: {obstacles}",
+        "obstacle": "{name}: {reason}",
+        "obstacles_listed": "{first}; {rest}",
+        "obstacles_more": "and {count} more",
+        "button_title_not_stored": "the title of its Button is not stored",
+        "button_used_by_roles": "its Button would be deleted, but roles have it: {roles}",
+        "button_state_not_stored": "the state of the Button of {code} is not stored",
+        "disabled_buttons_not_stored": "its disabled Buttons are not stored",
+        "buttons_not_stored": "its Buttons are not stored",
+        "resource_name_not_stored": "its name is not stored",
+        "code_of_other_resource": "its code {code} is now that of resource {resource}",
+        "role_gone": "the role no longer exists",
+        "role_disabled": "the role is disabled",
+        "rule_limits_not_stored": "the limits of its request rule are not stored",
         "rows_changed_directly": "Revision {revision} cannot be restored from the stored data: rows were "
         "changed directly in the database. Reload the policy first, and check the difference",
         "restore_too_large": "{count} resources and permission codes differ from revision {revision}; at "

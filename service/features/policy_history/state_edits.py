@@ -154,13 +154,15 @@ def in_words(refused: EditRefusedError | Refusal) -> str:
     refusal = refused.refusal if isinstance(refused, EditRefusedError) else refused
     parts = [str(refused)]
     for name, values in refusal.extra.items():
-        if isinstance(values, list) and values:
+        if isinstance(values, list) and values and not name.endswith("Sentences"):
             parts.append(f"{name}: {', '.join(map(_member, values))}")
     return "; ".join(parts)
 
 
 def _member(value: Any) -> str:
-    return ": ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
+    if not isinstance(value, dict):
+        return str(value)
+    return ": ".join(str(each) for name, each in value.items() if not name.endswith(("Code", "Params")))
 
 
 def clashes(state: State, keys: Collection[str] | None = None) -> Iterator[tuple[Kind, str, str]]:

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service import settings as table
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyError, PolicyFileError
 from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text, show
 from service.kernel.text import counted
@@ -48,7 +48,7 @@ def is_about_installation(options: Namespace, settings: table.Settings) -> bool:
     NoInstallationError if ``--data`` names a folder without one, PolicyError for both options.
     """
     if options.files and options.data:
-        raise PolicyError("--files reads no installation: leave out --data")
+        raise PolicyFileError("--files reads no installation: leave out --data")
     if options.data and not installation.is_there(settings):
         raise NoInstallationError(installation.missing(settings))
     return not options.files and installation.is_there(settings)

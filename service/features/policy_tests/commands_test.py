@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service import settings as table
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyError, PolicyFileError
 from service.cli.lazy_commands import add_usual
 from service.cli.output import say_text, show
 from service.laboratory.tested import as_lines, tested
@@ -55,7 +55,7 @@ def _published(options: Namespace, environ: Mapping[str, str]) -> int:
     from service.operator.installation import name_of
 
     if options.paths or options.coverage or options.mutate:
-        raise PolicyError("--published cannot be combined with paths, --coverage or --mutate")
+        raise PolicyFileError("--published cannot be combined with paths, --coverage or --mutate")
     settings = table.load(environ)
     result = published_test(settings)
     show(options, result, lambda: str(result).split("\n"), source=name_of(settings))

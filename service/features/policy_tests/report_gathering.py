@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from service.audit.chain.seals import RevisionSeals, seals_of
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyFileError
 from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import drift
@@ -96,9 +96,9 @@ def gather(
     ``SchemaError`` and ``Unavailable``; and ValidationFailed if the assignments at ``at`` are unknown.
     """
     if at is not None and not stored:
-        raise PolicyError("--at needs a database: set it by --data or the settings")
+        raise PolicyFileError("--at needs a database: set it by --data or the settings")
     if since is not None and not stored:
-        raise PolicyError("--since needs a database: set it by --data or the settings")
+        raise PolicyFileError("--since needs a database: set it by --data or the settings")
     past = sources.PastPolicies(configured(settings), seals_of(settings.oplog))
     shipped = past.shipped
     results = tested(settings, (), coverage=True, mutate=mutate)
@@ -138,7 +138,7 @@ async def _stored(
     async with database.snapshot(within=sources.READ_WITHIN) as connection:
         published = await policy_revisions.latest(connection)
         if published is None or published.revision != policy.revision:
-            raise PolicyError("The policy was changed while the report was created: try again")
+            raise PolicyFileError("The policy was changed while the report was created: try again")
         violations = await broken_invariants(connection, past.shipped.invariants, policy)
         instant = await sources.instant_of(connection, at)
         policy = await past.at(connection, policy, instant)
@@ -155,7 +155,7 @@ async def _before(
     policy = await sources.past_policy(connection, past, since)
     revision = await policy_revisions.read(connection, since)
     if revision is None:
-        raise PolicyError(f"There is no revision {since}")
+        raise PolicyFileError(f"There is no revision {since}")
     return revision, policy
 
 

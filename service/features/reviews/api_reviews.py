@@ -16,6 +16,7 @@ from service.features.reviews.feature import READ_REVIEWS
 from service.features.reviews.reviews import Reviews
 from service.features.reviews.schema import Apply, Item, OnSilence, Verdict
 from service.features.reviews.store import ItemFilter, Progress, ReviewFilter, Visible
+from service.kernel.coded_sentences import Sentence
 from service.kernel.request_objects import CLOSE_OTHERS, assignment_for, code_of_review
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records.database.transactions import Connection, Database
@@ -32,7 +33,7 @@ from service.web.messages.operation_metadata import (
     writes,
 )
 from service.web.messages.record_schemas import filters_of, shows
-from service.web.messages.schema import Id, Page, PageQuery, Schema, sort_keys
+from service.web.messages.schema import Id, Page, PageQuery, Schema, SentenceParams, sort_keys, stated_as
 
 ZIP: Final = "application/zip"
 _MOST_IDS: Final = 1000
@@ -122,6 +123,8 @@ class ReviewItem(Schema, kw_only=True):
             "without one, and after the review."
         ),
     ]
+    same_person_code: Annotated[str, Meta(examples=["same_person"])] | None
+    same_person_params: SentenceParams | None
 
 
 class ItemDecisionBody(Schema, kw_only=True):
@@ -166,9 +169,9 @@ def _shown(review: stored.Review, progress: Progress | None) -> Review:
 
 
 def _shown_item(
-    item: Item, roles: Mapping[str, Mapping[str, list[str]]], same_person: str | None = None
+    item: Item, roles: Mapping[str, Mapping[str, list[str]]], same_person: Sentence | None = None
 ) -> ReviewItem:
-    return ReviewItem.of(item, **roles[item.role_code], same_person=same_person)
+    return ReviewItem.of(item, **roles[item.role_code], **stated_as("same_person", same_person))
 
 
 class ReviewEndpoint(Responders):

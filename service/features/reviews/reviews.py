@@ -31,6 +31,7 @@ from service.features.reviews.schema import Item, NewReview, Review
 from service.features.reviews.sentences import sentence
 from service.features.reviews.store import Progress, Visible
 from service.kernel.clock import from_seconds
+from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import Notices
 from service.kernel.origin import ORIGIN, values_change
 from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignment, assignment_for
@@ -246,7 +247,7 @@ class Reviews:
 
     async def same_persons(
         self, connection: Connection, review: Review, reviewer_id: int, user_ids: Collection[int]
-    ) -> dict[int, str]:
+    ) -> dict[int, Sentence]:
         """Return the users that count as the same person as a user, with the reason, by id.
 
         Empty for a review that is over.

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from service.administration.people import People, reason_of
 from service.features.reviews import store_sign_offs as sign_offs
+from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Connection
 from service.records.published import policy_revisions
 
@@ -17,7 +18,7 @@ class SignOffs:
     people: People
     now: Callable[[], datetime]
 
-    async def same_person(self, connection: Connection, revision: int, user_id: int) -> str | None:
+    async def same_person(self, connection: Connection, revision: int, user_id: int) -> Sentence | None:
         """Return why the user counts as the same person as an author of the changes; None if not.
 
         The changes count from the last earlier signed-off revision. Only the authors and the user take part.

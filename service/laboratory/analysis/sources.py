@@ -20,7 +20,7 @@ from service.authz.engine.rules import (
     ASSURANCE,
     ENDPOINT,
     REVIEW,
-    PolicyError,
+    PolicyFileError,
     Rule,
     as_csv,
     read_rules,
@@ -267,7 +267,7 @@ def source_named(name: str) -> Source:
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return Source(name, folder=folder)
-    raise PolicyError(f"{name!r} is no policy: name {NAMES}")
+    raise PolicyFileError(f"{name!r} is no policy: name {NAMES}")
 
 
 def read_folder(folder: Path, lint: Lint = lint_model) -> Policy:
@@ -281,7 +281,7 @@ def read_folder(folder: Path, lint: Lint = lint_model) -> Policy:
         return _read_export(folder, lint)
     if (folder / POLICIES).is_dir():
         return static_policy(read_shipped(folder / MODEL, folder / POLICIES, lint=lint))
-    raise PolicyError(f"{folder} has neither {POLICIES} nor {LINES} beside {MODEL}")
+    raise PolicyFileError(f"{folder} has neither {POLICIES} nor {LINES} beside {MODEL}")
 
 
 def static_policy(shipped: Shipped) -> Policy:
@@ -321,7 +321,7 @@ async def read_policy(source: Source, past: PastPolicies, database: Database | N
     if not source.stored:
         return static_policy(past.shipped)
     if database is None:
-        raise PolicyError(f"{source.name}: this policy is in the database")
+        raise PolicyFileError(f"{source.name}: this policy is in the database")
     if source.revision is None:
         live = LivePolicy(past.shipped, past.seals)
         await live.load(database)
@@ -335,7 +335,7 @@ async def past_policy(connection: Connection, past: PastPolicies, revision: int)
     if not await policy_history.is_kept(connection, revision):
         latest = await policy_revisions.latest(connection)
         newest = "none is published" if latest is None else f"the newest is {latest.revision}"
-        raise PolicyError(f"There is no revision {revision}, or its lines were not kept; {newest}")
+        raise PolicyFileError(f"There is no revision {revision}, or its lines were not kept; {newest}")
     return await past.of(connection, revision)
 
 

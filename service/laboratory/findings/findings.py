@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyFileError
 from service.kernel.feature import Feature, about_any
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
@@ -106,7 +106,7 @@ def read_accepted(paths: Iterable[Path], codes: Collection[str], off: Collection
             if acceptance.finding not in codes
         ]
     if faults:
-        raise PolicyError(*faults)
+        raise PolicyFileError(*faults)
     return Accepted(files, off)
 
 

@@ -1,7 +1,7 @@
 """The test of an installation's published policy with a plain Casbin."""
 
 from service.audit.chain.seals import seals_of
-from service.authz.engine.rules import PolicyError
+from service.authz.engine.rules import PolicyFileError
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.laboratory.analysis.sources import READ_WITHIN
@@ -28,7 +28,7 @@ def published_test(settings: Settings) -> PublishedTest:
         async with database.snapshot(within=READ_WITHIN) as connection:
             newest = await policy_revisions.latest(connection)
             if newest is None or newest.revision != policy.revision:
-                raise PolicyError("The policy was changed while it was read: try again")
+                raise PolicyFileError("The policy was changed while it was read: try again")
             casbin = await connection.run_sync(lambda sync: PlainCasbin(policy, sync))
             return casbin, await role_holdings.read_codes(connection)
 

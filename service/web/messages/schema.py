@@ -274,6 +274,12 @@ def is_protocol(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, ProtocolSchema)
 
 
+def stated_as(name: str, stated: Sentence | None) -> dict[str, Any]:
+    """Return the members ``name``, ``name_code`` and ``name_params`` of a struct, which hold a sentence."""
+    values = (None, None, None) if stated is None else (str(stated), stated.code, stated.params)
+    return dict(zip((name, f"{name}_code", f"{name}_params"), values, strict=True))
+
+
 def envelope(data: object, warnings: Sequence[Sentence] = ()) -> bytes:
     """Return ``{"data": …}`` as JSON, with ``warnings`` and ``warningSentences`` if there are any."""
     more = b""

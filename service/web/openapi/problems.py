@@ -89,6 +89,8 @@ _BROKEN: Final = _object(
     {
         "name": _TEXT,
         "reason": _TEXT,
+        "reasonCode": _CODE,
+        "reasonParams": _PARAMS,
         "finding": _TEXT,
         "findingCode": _CODE,
         "findingParams": _PARAMS,
@@ -98,9 +100,10 @@ _BROKEN: Final = _object(
 _OBSTACLE: Final = _object(
     "RestoreObstacle",
     "The edits that are impossible, with the reason.",
-    {"name": _TEXT, "reason": _TEXT},
-    ["name", "reason"],
+    {"name": _TEXT, "reason": _TEXT, "reasonCode": _CODE, "reasonParams": _PARAMS},
+    ["name", "reason", "reasonCode", "reasonParams"],
 )
+_STATED: Final = {"$ref": f"{SCHEMAS}StatedSentence"}
 _PART: Final = {"title": "PartState", "type": "string", "enum": ["degraded", "down", "read_only", "up"]}
 
 _MEMBERS: Final[dict[str, dict[str, Any]]] = {
@@ -150,6 +153,7 @@ _MEMBERS: Final[dict[str, dict[str, Any]]] = {
         "resources": _TEXTS,
         "resourceCount": _COUNT,
         "faults": _TEXTS,
+        "faultSentences": _list(_STATED),
         "lockedOut": _TEXTS,
         "brokenInvariants": _list(_BROKEN),
         "cannotReturn": _list(_OBSTACLE),

@@ -53,6 +53,8 @@ async def test_a_request_names_what_it_would_break_and_what_its_author_holds_alr
     (broken,) = request["breaks"]
     assert broken.startswith(BROKEN)
     assert "heron-1" in broken
+    assert [each["code"] for each in request["breakSentences"]] == ["invariant_broken"]
+    assert request["breakSentences"][0]["message"] == broken
     assert request["held"] == ["system:file:list"]
     assert [text.partition(" until ")[0] for text in (await shown(kestrel, request))["breaks"]] == [
         broken.partition(" until ")[0]

@@ -57,6 +57,7 @@ async def test_who_stands_behind_the_author_or_before_approves_nothing_for_the_s
     )
     assert expected in answer.json["detail"]
     assert answer.json["detail"].endswith(shown["samePerson"])
+    assert (shown["samePersonCode"], shown["samePersonParams"]["first"]) == ("same_person", "kestrel")
     assert await state(house, request) == "pending"
 
 

@@ -248,10 +248,24 @@ async def test_everything_that_can_not_return_is_named_and_nothing_is_changed(le
     taken = await ledger.restore(middle)
 
     assert (used.status, taken.status) == (409, 409)
-    reason = "its Button would be deleted, but roles have it: holder"
-    assert used.json["cannotReturn"] == [{"name": "x:given", "reason": reason}]
-    reason = f"its code mine is now that of resource {other}"
-    assert taken.json["cannotReturn"] == [{"name": "GET /api/first", "reason": reason}]
+    assert used.json["cannotReturn"] == [
+        {
+            "name": "x:given",
+            "reason": "its Button would be deleted, but roles have it: holder",
+            "reasonCode": "button_used_by_roles",
+            "reasonParams": {"roles": ["holder"]},
+        }
+    ]
+    assert taken.json["cannotReturn"] == [
+        {
+            "name": "GET /api/first",
+            "reason": f"its code mine is now that of resource {other}",
+            "reasonCode": "code_of_other_resource",
+            "reasonParams": {"code": "mine", "resource": other},
+        }
+    ]
+    assert used.json["detail"].endswith(": x:given: its Button would be deleted, but roles have it: holder")
+    assert used.json["params"]["obstacles"]["params"]["reason"]["code"] == "button_used_by_roles"
     assert await ledger.revision() == newest
 
 
@@ -378,7 +392,9 @@ async def test_a_revision_without_kept_rows_returns_as_far_as_its_lines_tell(own
     done = await own_ledger.restore(past)
 
     reason = "its disabled Buttons are not stored"
-    assert answer.json["cannotReturn"] == [{"name": "GET /api/other", "reason": reason}]
+    (lost,) = answer.json["cannotReturn"]
+    assert (lost["name"], lost["reason"]) == ("GET /api/other", reason)
+    assert lost["reasonCode"] == "disabled_buttons_not_stored"
     assert done.status == 200, done.body
     requests = [edit["request"] for edit in done.json["data"]["edits"]]
     # What is not known to have been deleted is disabled.
@@ -519,9 +535,9 @@ async def test_a_role_that_is_gone_or_disabled_gets_no_rule_back(ledger: Ledger)
     refused = await ledger.restore(past)
 
     assert refused.status == 409
-    assert refused.json["cannotReturn"] == [
-        {"name": "role leaving", "reason": "the role no longer exists"},
-        {"name": "role sleeping", "reason": "the role is disabled"},
+    assert [(each["name"], each["reason"], each["reasonCode"]) for each in refused.json["cannotReturn"]] == [
+        ("role leaving", "the role no longer exists", "role_gone"),
+        ("role sleeping", "the role is disabled", "role_disabled"),
     ]
 
 

@@ -69,7 +69,7 @@ async def _made(check: Check, installation: findings.Installation) -> findings.F
     except findings.Unanswered as reason:
         return findings.unknown(reason.reason)
     except PolicyError as wrong:  # in stored lines; faults of the files are found by another check
-        faults = sentence("lines_faulty", faults="; ".join(wrong.faults))
+        faults = sentence("lines_faulty", faults=wrong.stated)
         return findings.fault(faults, sentence("correct_lines"))
     except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
         # The error's message may hold a secret, such as a URL with a password.

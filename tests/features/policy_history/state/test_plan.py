@@ -21,6 +21,7 @@ from service.features.policy_history.state_planning import plan
 from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_report import as_lines, as_markdown
 from service.features.policy_history.state_writing import as_yaml
+from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import NewAccount
 from service.records import accounts, user_list
 from tests.docs.pages import between
@@ -178,7 +179,9 @@ async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:
 async def test_a_plan_tells_which_invariant_it_would_break(ground: Ground) -> None:
     state = await ground.state()
     known = ("super", "admin", "auditor")
-    only = OnlyRoles(name="readers", reason="R", place="", roles=known, requests=("GET /api/role/list",))
+    only = OnlyRoles(
+        name="readers", reason=Sentence("R"), place="", roles=known, requests=("GET /api/role/list",)
+    )
     shipped = replace(SHIPPED, invariants=Invariants((only,)))
     roles = {**state.roles, "reader": RoleState(role_name="Reader", buttons=("system:role:list",))}
 
