@@ -181,6 +181,8 @@ TRIGGERS: Final = (
             ("note_event_changed", "role_code_life", "After roles lose permissions, or regain them"),
             ("note_event_created", "api_key", "After an API key is created"),
             ("note_event_revoked", "api_key", "After an API key is deleted"),
+            ("note_event_made", "delegation", "After a user lets an agent act"),
+            ("note_event_ended", "delegation", "After a delegation to an agent is deleted"),
             ("note_event", "access_request", "After a role is requested"),
             ("note_event_at_once", "access_request", "After an emergency role is given"),
             ("note_event_decided", "access_request", "After a request for a role ends"),

@@ -65,7 +65,7 @@ class Container:
             self.revisions,
             self.stores.sessions.synchronized.now,
             self.sign_in.current_rights,
-            approvals_of(self.stores.database, settings.features.off),
+            approvals_of(self.stores.database, notices, settings.features.off),
         )
         self.features = on_by(settings.features.off)
         self.parts: dict[str, Part] = {}  # which a part keeps while the others are made

@@ -45,10 +45,12 @@ NoticeKind: TypeAlias = Literal[
     "review_due",
     "review_closed",
     "policy_signed_off",
+    "delegation_made",
+    "approval_asked",
 ]
 """Kinds of notices: a promise to clients, like the codes of refusals."""
-BY_ANYBODY: Final[frozenset[NoticeKind]] = frozenset({"key_leaked"})
-"""Kinds that a stranger's request causes: the notice does not name its client, which is not the user's."""
+BY_ANYBODY: Final[frozenset[NoticeKind]] = frozenset({"key_leaked", "approval_asked"})
+"""Kinds caused by requests of strangers and agents: the notice has no client, as it is not the user's."""
 ActedBy: TypeAlias = Literal["self", "administrator", "operator"]
 """The actor: the account itself, another user through the API, or the operator at the machine."""
 Fact: TypeAlias = str | Collection[str]

@@ -21,6 +21,8 @@ EventKind: TypeAlias = Literal[
     "review.decided",
     "key.created",
     "key.revoked",
+    "delegation.made",
+    "delegation.ended",
     "policy.published",
 ]
 

@@ -14,6 +14,7 @@ const VIEWS = /** @type {Record<string, string>} */ ({
   request: REQUESTS,
   review: "/reviews",
   revision: "/policy/revisions",
+  approval: "/account/approvals",
 });
 
 /** The kinds that somebody has caused by asking for a role: `account` says who. */

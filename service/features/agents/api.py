@@ -272,7 +272,8 @@ def add_routes(routes: Routes, container: Any) -> None:
     parts = container.administration
     shared = (container.stores.database, parts.delegation, container.sign_in.revocations)
     agents = Agents(container.stores.database, container.sign_in.revocations, parts.delegation)
-    delegations = Delegations(*shared, container.stores.sessions, container.settings.auth.delegation_max)
+    longest = container.settings.auth.delegation_max
+    delegations = Delegations(*shared, container.stores.sessions, parts.notices, longest)
     approvals = Approvals(container.stores.database, parts.delegation)
     routes.serve(ListAgents(agents))
     routes.serve(AllAgentsSwitch(agents))

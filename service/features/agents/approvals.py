@@ -15,6 +15,7 @@ from service.features.agents import store_approvals
 from service.features.agents.sentences import sentence
 from service.features.agents.store_approvals import Call, PendingApproval, Verdict
 from service.kernel.identity import Caller, oneself
+from service.kernel.notify import Facts, Notices
 from service.kernel.origin import field_changes
 from service.kernel.strict_json import strict_json
 from service.records.database.transactions import Database
@@ -33,11 +34,13 @@ class CallApprovals:
     """See ``AgentApprovals``."""
 
     database: Database
+    notices: Notices
 
     async def require(self, context: RequestContext, caller: Caller, denial: Decided) -> None:
         """Use the approval of exactly this call: method, path, query, media type and body.
 
-        An approval for one call is used up before the call runs, so it never runs twice. Raises as
+        An approval for one call is used up before the call runs, so it never runs twice. The person is
+        notified of a call that waits, unless others of the delegation do. Raises as
         ``AgentApprovals.require``, and ``PermissionDenied`` for a call beyond ``MOST_PENDING``.
         """
         await self._use(await _call(context), caller, denial)
@@ -60,10 +63,18 @@ class CallApprovals:
         async with self.database.transaction() as connection:
             if await store_approvals.use(connection, delegation_id, call):
                 return
-            number = await store_approvals.ask(connection, delegation_id, call)
-        if number is None:
+            asked = await store_approvals.ask(connection, delegation_id, call)
+            if asked is not None and asked.alone:  # one notice, also if an agent asks about many calls
+                facts: Facts = {
+                    "name": caller.agent.agent_name,
+                    "call": f"{call.method} {call.path}",
+                    "approval": str(asked.number),
+                    "until": asked.until,
+                }
+                await self.notices.notify(connection, caller.user_id, "approval_asked", facts=facts)
+        if asked is None:
             raise PermissionDenied(sentence("too_many_approvals"), denial)
-        raise ApprovalRequired(denial, number, f"{LINK}/{number}")
+        raise ApprovalRequired(denial, asked.number, f"{LINK}/{asked.number}")
 
 
 async def _call(context: RequestContext) -> Call:

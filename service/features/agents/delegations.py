@@ -18,6 +18,7 @@ from service.kernel.clock import rfc3339
 from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import intersection
 from service.kernel.identity import Caller, oneself
+from service.kernel.notify import Facts, Notices
 from service.kernel.origin import field_changes
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import code_fault
@@ -43,6 +44,7 @@ class Delegations:
     delegation: Delegation
     revocations: Revocations
     sessions: SessionStore
+    notices: Notices
     longest: int
 
     async def create(
@@ -95,6 +97,8 @@ class Delegations:
                 services=sorted(set(services)),
                 seconds=expires_in,
             )
+            facts: Facts = {"name": made.agent_name, "until": made.until}
+            await self.notices.notify(connection, caller.user_id, "delegation_made", facts=facts)
             changes = field_changes(f"delegation:{made.id}", {}, _fields(made))
             change_log.saving(changes)
         change_log.saved(changes)

@@ -10,7 +10,7 @@ from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings
 
-_DAY: Final = 86_400.0
+_MINUTE: Final = 60.0
 
 
 def jobs(_settings: Settings) -> tuple[Job, ...]:
@@ -18,16 +18,16 @@ def jobs(_settings: Settings) -> tuple[Job, ...]:
     return (
         Job(
             "expired-delegations",
-            "Delete delegations to agents that expired a day ago",
+            "Delete expired delegations to agents",
             forget_delegations,
-            _DAY,
+            _MINUTE,
             after="expired-keys",
         ),
     )
 
 
 async def forget_delegations(database: Database) -> Sentence:
-    """Delete delegations that expired ``KEPT`` ago, with their approvals. Raises Unavailable."""
+    """Delete expired delegations, with their approvals. Raises Unavailable."""
     return sentence(
         "delegations_deleted", count=await forget_in_portions(database, store_delegations.forget_expired)
     )

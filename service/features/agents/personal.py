@@ -23,7 +23,7 @@ KEPT: Final = (
         table="delegation",
         owner="user_id",
         rows="account",
-        kept="Until its end, or a day after its expiry",
+        kept="Until its end",
         plain="codes ask_me services",
     ),
 )

@@ -31,6 +31,14 @@ class Call(NamedTuple):
     body: str | None
 
 
+class Asked(NamedTuple):
+    """An approval that is waited for until a time; ``alone``: it is new, and no other one waits."""
+
+    number: int
+    until: datetime
+    alone: bool
+
+
 class PendingApproval(Struct, frozen=True, kw_only=True):
     """A call of an agent that waits for the decision of the person."""
 
@@ -96,8 +104,8 @@ async def use(connection: Connection, delegation_id: int, call: Call) -> bool:
     return (await connection.execute(done)).first() is not None
 
 
-async def ask(connection: Connection, delegation_id: int, call: Call) -> int | None:
-    """Return the number of the pending approval of this call, a new one if needed.
+async def ask(connection: Connection, delegation_id: int, call: Call) -> Asked | None:
+    """Return the pending approval of this call, a new one if needed.
 
     None beyond ``MOST_PENDING``.
     """
@@ -106,11 +114,12 @@ async def ask(connection: Connection, delegation_id: int, call: Call) -> int | N
     locked = sa.select(delegation.c.id).where(delegation.c.id == delegation_id).with_for_update()
     if (await connection.execute(locked)).first() is None:
         return None
-    known = sa.select(columns.id).where(_is(delegation_id, call), _WAITS).limit(1)
-    if (number := await connection.scalar(known)) is not None:
-        return int(number)
+    known = sa.select(columns.id, columns.until).where(_is(delegation_id, call), _WAITS).limit(1)
+    if (row := (await connection.execute(known)).first()) is not None:
+        return Asked(row[0], row[1], alone=False)
     waiting = sa.select(sa.func.count()).where(columns.delegation_id == delegation_id, _WAITS)
-    if (await connection.execute(waiting)).scalar_one() >= MOST_PENDING:
+    others = (await connection.execute(waiting)).scalar_one()
+    if others >= MOST_PENDING:
         return None
     new = sa.insert(agent_approval).values(
         delegation_id=delegation_id,
@@ -121,7 +130,8 @@ async def ask(connection: Connection, delegation_id: int, call: Call) -> int | N
         body=call.body,
         until=sa.func.now() + sa.bindparam("lasts", LASTS, sa.Interval()),
     )
-    return int((await connection.execute(new.returning(columns.id))).scalar_one())
+    made = (await connection.execute(new.returning(columns.id, columns.until))).one()
+    return Asked(made[0], made[1], alone=others == 0)
 
 
 async def pending(connection: Connection, user_id: int) -> list[PendingApproval]:

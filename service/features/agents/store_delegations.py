@@ -1,7 +1,7 @@
 """``sys.delegation``: what people let agents do for them, and until when."""
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Final
 
 import sqlalchemy as sa
@@ -172,10 +172,5 @@ async def end(
 
 
 async def forget_expired(connection: Connection, most: int) -> int:
-    """Delete at most ``most`` delegations that expired ``KEPT`` ago; return their number."""
-    old = delegation.c.until < sa.func.now() - sa.bindparam("kept", KEPT, sa.Interval())
-    return await delete_some(connection, delegation, old, most)
-
-
-KEPT: Final = timedelta(days=1)
-"""The time for which an expired delegation is kept; it is not listed."""
+    """Delete at most ``most`` expired delegations; return their number."""
+    return await delete_some(connection, delegation, delegation.c.until <= sa.func.now(), most)

@@ -33,7 +33,8 @@ FEATURE = Feature(
         "EventKind": (
             "role.given role.changed role.begun role.taken role.ended role.codes_changed user.disabled "
             "user.enabled user.banned user.unbanned user.deleted sessions.ended access_request.submitted "
-            "access_request.decided review.opened review.decided key.created key.revoked policy.published"
+            "access_request.decided review.opened review.decided key.created key.revoked "
+            "delegation.made delegation.ended policy.published"
         ),
     },
     commands=(

@@ -25,7 +25,8 @@ class NoticeFacts(Schema, omit_defaults=True):
     `days` days, with the assignment of that id. `request` is the id of an access request by `account` or
     the reader; `state` is its final state. `device` is that of a session. `made` is the account created
     for a person whom the provider `name` knows by the name `account`, which was in use. `title` is that of a
-    `review`, or of the sign-off of a `revision`.
+    `review`, or of the sign-off of a `revision`. `call` is the method and path of an agent's call, which
+    waits for the `approval` of that id; `name` is then the agent.
     """
 
     factor: Annotated[str, Meta(examples=["totp"])] | None = None
@@ -49,6 +50,8 @@ class NoticeFacts(Schema, omit_defaults=True):
     device: Annotated[str, Meta(examples=["web"])] | None = None
     made: Annotated[str, Meta(examples=["heron-1f0c39d1"])] | None = None
     network: Annotated[str, Meta(examples=["203.0.113.0/24"])] | None = None
+    call: Annotated[str, Meta(examples=["DELETE /api/role/7"])] | None = None
+    approval: Annotated[str, Meta(examples=["7"])] | None = None
 
 
 @shows(notices.Notice, leave_out=("user_id",))

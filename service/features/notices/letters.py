@@ -22,9 +22,9 @@ from service.kernel.text import printable
 _LONGEST_FACT: Final = 200  # characters
 _WEB: Final = re.compile(r"(www)\.", re.IGNORECASE)
 _OF_ALL: Final = ("host", "link", "page", "site", "subject")  # names in braces that are no facts
-RECORDS: Final = ("request", "review", "revision")
+RECORDS: Final = ("request", "review", "revision", "approval")
 """Facts with the id of the record that a notice is about."""
-_VIEWS: Final = (("review_", "reviews"), ("policy_", "policy/revisions"))
+_VIEWS: Final = (("review_", "reviews"), ("policy_", "policy/revisions"), ("approval_", "account/approvals"))
 """Views of the console by the beginning of the kind; others are about access requests."""
 
 
@@ -53,7 +53,7 @@ FORMS: Final[Mapping[str, Form]] = {
             *("new_device", "second_factor_blocked", "session_stolen", "password_changed", "factor_added"),
             *("factor_removed", "identity_linked", "identity_unlinked", "factors_reset", "api_key_made"),
             *("recovery_codes_made", "recovery_code_used", "address_restored", "address_verified"),
-            *("roles_changed", "banned", "key_used_elsewhere", "key_leaked"),
+            *("roles_changed", "banned", "key_used_elsewhere", "key_leaked", "delegation_made"),
         ),
         _NOTICE,
     ),
@@ -62,7 +62,7 @@ FORMS: Final[Mapping[str, Form]] = {
         (
             *("role_ends", "account_dormant", "key_expires", "access_request_made", "access_request_ended"),
             *("emergency_given", "name_taken", "test"),
-            *("review_opened", "review_due", "review_closed", "policy_signed_off"),
+            *("review_opened", "review_due", "review_closed", "policy_signed_off", "approval_asked"),
         ),
         _PLAIN,
     ),

@@ -465,6 +465,12 @@ CREATE OR REPLACE TRIGGER note_event_created AFTER INSERT ON sys.api_key FOR EAC
     EXECUTE FUNCTION sys.note_event('key.created', 'user_id', 'id=keyId expire_time=expiresTime');
 CREATE OR REPLACE TRIGGER note_event_revoked AFTER DELETE ON sys.api_key FOR EACH ROW
     EXECUTE FUNCTION sys.note_event('key.revoked', 'user_id', 'id=keyId expire_time=expiresTime');
+CREATE OR REPLACE TRIGGER note_event_made AFTER INSERT ON sys.delegation FOR EACH ROW
+    EXECUTE FUNCTION sys.note_event('delegation.made', 'user_id',
+        'id=delegationId agent_id=agentId codes=codes services=services until=until');
+CREATE OR REPLACE TRIGGER note_event_ended AFTER DELETE ON sys.delegation FOR EACH ROW
+    EXECUTE FUNCTION sys.note_event('delegation.ended', 'user_id',
+        'id=delegationId agent_id=agentId until=until');
 CREATE OR REPLACE TRIGGER note_event AFTER INSERT ON sys.access_request FOR EACH ROW
     EXECUTE FUNCTION sys.note_event('access_request.submitted', 'user_id',
         'id=requestId role_id=roleId role_code=roleCode emergency=emergency');

@@ -6,6 +6,7 @@ from typing import Protocol
 from service.errors import Decided
 from service.kernel.feature import provided
 from service.kernel.identity import Caller
+from service.kernel.notify import Notices
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
 from service.web.messages.original import Original
@@ -31,7 +32,7 @@ class AgentApprovals(Protocol):
         """
 
 
-def approvals_of(database: Database, off: Collection[str]) -> AgentApprovals | None:
+def approvals_of(database: Database, notices: Notices, off: Collection[str]) -> AgentApprovals | None:
     """Return the approvals; None if the feature is ``off``: then no agent is admitted either."""
     makers = tuple(provided("agent-approvals", off).values())
-    return makers[0](database) if makers else None
+    return makers[0](database, notices) if makers else None

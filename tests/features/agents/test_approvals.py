@@ -111,6 +111,21 @@ async def test_of_many_equal_calls_one_uses_an_approval_for_one(workers: Workers
     assert sorted(statuses) == [200] + [403] * 11
 
 
+async def test_the_person_is_notified_once_while_calls_wait(workers: Workers) -> None:
+    person, agent, token, path = await _asking(workers, "una")
+    for name in ("First", "Second"):
+        refused = await workers.first.ask("PATCH", path, {"nickName": name}, token=token)
+        assert refused.code == "approval_required"
+    listed = (await person.ask("GET", "/api/user/profile/notices")).json["data"]["items"]
+    asked, made = (each for each in listed if each["kind"] in ("approval_asked", "delegation_made"))
+    assert made["facts"].keys() == {"name", "until"}
+    assert (made["facts"]["name"], made["actedBy"]) == (agent.account.name, "self")
+    facts = asked["facts"]
+    assert (facts["name"], facts["call"], asked["clientIp"]) == (agent.account.name, f"PATCH {path}", None)
+    first, _second = (await person.ask("GET", APPROVALS)).json["data"]["items"]
+    assert (str(first["id"]), first["until"]) == (facts["approval"], facts["until"])
+
+
 async def test_an_approval_for_the_delegation_lasts_and_a_refusal_approves_nothing(workers: Workers) -> None:
     person, _agent, token, path = await _asking(workers, "kit")
     body = {"nickName": "Again"}

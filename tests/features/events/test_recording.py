@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
+from service.features.agents.jobs import forget_delegations
 from service.features.events import jobs, store
 from service.features.events.store import RightsEvent
 from service.records.database.transactions import Database
@@ -15,6 +16,14 @@ from tests.support.databases import NewDatabase
 from tests.support.inside import Inside, settings_of
 from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member, query
+
+AGENT = """
+WITH account AS (
+    INSERT INTO sys.user (user_name, user_name_key, nick_name, kind)
+    VALUES ('robot', 'robot', 'Robot', 'service') RETURNING id
+)
+INSERT INTO sys.agent (user_id, owner_id, created_by) SELECT id, 1, 1 FROM account RETURNING user_id
+"""
 
 
 @dataclass
@@ -87,6 +96,32 @@ async def test_assignments_codes_and_accounts_leave_events_in_the_order_of_their
     }
     assert events[1].data["until"].startswith("2099-01-01T00:00:00")
     assert "kestrel" not in repr(events)
+
+
+async def test_a_delegation_leaves_events_when_it_is_made_ended_and_expired(recorded: Recorded) -> None:
+    site = recorded.site
+    person = await member(site, "kestrel", "system:role:list")
+    ((agent_id,),) = await query(site, AGENT)
+    order = {"agentId": agent_id, "codes": ["system:role:list"], "services": ["portcullis"], "expiresIn": 60}
+    start = await recorded.last()
+    first, second = [
+        (await person.ask("POST", "/api/user/profile/delegations", order)).json["data"]["id"]
+        for _ in range(2)
+    ]
+    assert (await person.ask("DELETE", f"/api/user/profile/delegations/{first}")).status == 200
+    await forget_delegations(recorded.database)
+    made, _, ended = await recorded.events(start)
+    assert (made.kind, ended.kind) == ("delegation.made", "delegation.ended")
+    assert {made.user_id, ended.user_id} == {person.user_id}
+    until = made.data.pop("until")
+    facts = {"delegationId": first, "agentId": agent_id}
+    assert made.data == facts | {"codes": ["system:role:list"], "services": ["portcullis"]}
+    assert ended.data == facts | {"until": until}
+    last = await recorded.last()
+    await query(site, "UPDATE sys.delegation SET until = now()")
+    await forget_delegations(recorded.database)
+    (expired,) = await recorded.events(last)
+    assert (expired.kind, expired.data["delegationId"]) == ("delegation.ended", second)
 
 
 async def test_a_rolled_back_change_and_a_dry_run_leave_none(recorded: Recorded) -> None:
