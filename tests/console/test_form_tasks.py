@@ -122,7 +122,7 @@ def test_a_second_factor_and_a_sign_in_take_few_clicks(visit: Visit, house: Hous
     walk = Walk(page, keys=keys)
     walk.act(page.get_by_label(f"Signed in as {name}"))
     walk.act(page.get_by_role("link", name="Your account").first)
-    walk.act(page.get_by_role("button", name="Add an app"))
+    walk.act(page.get_by_role("button", name="Add an authenticator app"))
     secret = walk.dialog().locator("code").inner_text().replace(" ", "")
     walk.type(walk.dialog().get_by_label("Code"), house.code_of(secret))
     walk.act(walk.dialog().get_by_role("button", name="Confirm the code"))

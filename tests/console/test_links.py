@@ -68,7 +68,7 @@ def test_a_user_invited_by_mail_sets_a_password_adds_an_app_and_sees_the_first_s
     first_step(theirs, "lapwing", OWN)
     home(theirs, "Lapwing")
     owner.show("/account", "Your account")
-    button(theirs, "Add an app").click()
+    button(theirs, "Add an authenticator app").click()
     asked = theirs.get_by_role("dialog")
     secret = asked.locator("code").inner_text().replace(" ", "")
     answer(theirs, "Code", house.code_of(secret))

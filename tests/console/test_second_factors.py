@@ -114,7 +114,7 @@ def test_an_app_is_enrolled_with_recovery_codes_and_removed(visit: Visit, house:
     house.member("enrolling")
     page = visit.open("/account", "Your account", "enrolling")
     asked = page.get_by_role("dialog")
-    button(page, "Add an app").click()
+    button(page, "Add an authenticator app").click()
     picture = asked.get_by_role("img", name="QR code with the secret for the app")
     assert picture.evaluate("async (image) => (await image.decode(), image.naturalWidth)") > 0
     secret = (asked.locator("code").inner_text()).replace(" ", "")
