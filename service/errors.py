@@ -51,6 +51,10 @@ class Decided(Protocol):
         """The further callers that were asked, such as the scopes of an API key."""
 
     @property
+    def parts(self) -> tuple["Decided", ...]:
+        """The decisions about the account and about each ceiling; empty for a caller without ceilings."""
+
+    @property
     def denied_by(self) -> tuple[str, ...]:
         """Which of account and ceilings are denied; empty for a caller without ceilings."""
 

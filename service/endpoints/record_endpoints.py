@@ -254,7 +254,7 @@ def shown_services(context: RequestContext, live: LivePolicy, *actions: str) -> 
         asked = (policy.decide(SERVICE, f"{name} {action}", context.user) for action in ("list", *actions))
         if (decision := next((each for each in asked if each.allowed), None)) is not None:
             allowed[name] = decision
-    context.shown = tuple({decision.line.code for decision in allowed.values() if decision.line})
+    context.shown = tuple(allowed.values())
     return tuple(allowed)
 
 

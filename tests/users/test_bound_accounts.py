@@ -27,7 +27,7 @@ HARMLESS_COLUMNS: Final = {
         *("gender", "avatar", "language", "time_zone", "status"),
         *("version", "create_time", "update_time", "updated_by"),
     },
-    "api_key": {"last_use_time", "last_use_ip", "networks", "remind_time"},
+    "api_key": {"last_use_time", "last_use_ip", "networks", "remind_time", "needed_codes"},
 }
 HARMLESS_TABLES: Final = {
     "user_role": "what an account may do, and not who logs in as it",

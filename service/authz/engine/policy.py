@@ -33,7 +33,7 @@ from service.errors import Decided
 from service.kernel.assurance import Satisfied
 from service.kernel.cache_sizes import cache_size
 from service.kernel.clock import from_seconds
-from service.kernel.codes import BY_APPROVAL, BoundedCodes, Ceiling, ExceptCodes, HeldCodes
+from service.kernel.codes import BY_APPROVAL, BY_KEY, BoundedCodes, Ceiling, ExceptCodes, HeldCodes
 from service.kernel.identity import Caller, codes_asked
 from service.kernel.origin import Span
 from service.kernel.permission_map import PermissionMap
@@ -122,6 +122,20 @@ def question_digest(
     for ceiling in ceilings:
         held += [f"@within {ceiling.by}", *sorted(ceiling.codes)]
     return hashlib.sha256("\n".join([layer, object_, *held]).encode()).hexdigest()[:12]
+
+
+def codes_by_key(decisions: Iterable[Decided]) -> set[str]:
+    """Return the codes of the lines by which allowing ``decisions`` let the scopes of a person's key pass.
+
+    The account may have passed by other lines.
+    """
+    return {
+        part.line[2]
+        for decision in decisions
+        if decision.allowed
+        for ceiling, part in zip(decision.ceilings, decision.parts[1:], strict=False)
+        if ceiling.by == BY_KEY and part.line is not None
+    }
 
 
 def is_registered(name: str) -> bool:

@@ -18,7 +18,10 @@ const USUAL = 7_776_000;
 export const COLUMNS = [
   { title: T.name, cell: (apiKey) => apiKey.name },
   { title: T.prefix, kind: "wide", cell: (apiKey) => h("code", null, apiKey.prefix) },
-  { title: T.scopes, cell: (apiKey) => (apiKey.scopes ? enumerated(apiKey.scopes) : T.everything) },
+  {
+    title: T.scopes,
+    cell: (apiKey) => (apiKey.scopes ? [enumerated(apiKey.scopes), ...unneeded(apiKey)] : T.everything),
+  },
   {
     title: T.expires,
     cell: (apiKey) =>
@@ -42,6 +45,19 @@ export const COLUMNS = [
   },
   { title: T.created, kind: "wide", cell: (apiKey) => time(apiKey.createTime) },
 ];
+
+/**
+ * Return what a key that was used could do without: the use of scopes is recorded of keys of people.
+ * @param {import("../types/api").KeyOfUser} apiKey
+ */
+function unneeded({ lastUseTime, scopes, unusedScopes, proposedScopes }) {
+  if (!lastUseTime || !scopes || !unusedScopes || !proposedScopes) return [];
+  if (scopes.every((scope) => proposedScopes.includes(scope))) return [];
+  return [
+    unusedScopes.length > 0 && h("p", { class: "help" }, T.neverUsed({ codes: enumerated(unusedScopes) })),
+    proposedScopes.length > 0 && h("p", { class: "help" }, T.enough({ codes: enumerated(proposedScopes) })),
+  ];
+}
 
 /**
  * Return the list of the keys of a user.

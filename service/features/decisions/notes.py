@@ -38,8 +38,11 @@ def note_uses(uses: PermissionUses, answered: Sequence[Answered]) -> None:
             codes: Collection[str] = about.known[0].answer.used
         else:
             codes = set().union(*{known.answer.used for known in about.known})
-        if codes:
-            uses.note(about.caller.user_id, codes)
+        if not codes:
+            continue
+        key_id = None if about.caller.key_use is None else about.caller.key_id
+        by_key = () if key_id is None else {code for each in about.known for code in each.answer.used_by_key}
+        uses.note(about.caller.user_id, codes, key_id, by_key)
 
 
 def note_events(log: DecisionLog, context: RequestContext, answered: Sequence[Answered]) -> None:

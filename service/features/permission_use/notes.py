@@ -6,8 +6,9 @@ from typing import Final
 
 import structlog
 
-from service.authz.engine.policy import Decision
+from service.authz.engine.policy import codes_by_key
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE
+from service.errors import Decided
 from service.features.permission_use.uses import PermissionUses
 from service.kernel.identity import Caller, codes_asked
 from service.web.messages.context import RequestContext
@@ -20,7 +21,7 @@ class UseNotes:
     """Passes the codes of allowing lines to ``uses``, in every layer about codes; never waits.
 
     It covers the two layers that admit a request, and further questions of the request. A denied request
-    notes nothing.
+    notes nothing. For a person's API key, the codes of the lines that allowed its scopes are passed too.
     """
 
     uses: PermissionUses
@@ -33,16 +34,25 @@ class UseNotes:
             return
         try:
             first, last = opened.line, decision.line
+            key_id = None if caller.key_use is None else caller.key_id
+            by_key: Iterable[str] = ()
+            if key_id is not None:
+                # The account comes first, then the scopes of the key: they may pass by another line.
+                of_first, of_last = opened.parts[1].line, decision.parts[1].line
+                if of_first is not None and of_last is not None:
+                    by_key = (of_first[2], of_last[2])
             if first is not None and last is not None:
-                self.uses.note(caller.user_id, (first[2], last[2]))
+                self.uses.note(caller.user_id, (first[2], last[2]), key_id, by_key)
             if context.objects or context.delegated is not None or context.shown:
-                self.uses.note(caller.user_id, _beside(context, caller))
+                beside = [*_beside(context, caller)]
+                by_key = codes_by_key(beside) if key_id is not None else ()
+                self.uses.note(caller.user_id, _codes(beside), key_id, by_key)
         except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
             _log.error("the use of permissions can't be noted", decision=decision.id, exc_info=error)
 
 
-def _beside(context: RequestContext, caller: Caller) -> Iterator[str]:
-    """Yield the codes of the lines that allowed further questions after the admission.
+def _beside(context: RequestContext, caller: Caller) -> Iterator[Decided]:
+    """Yield the decisions that allowed further questions after the admission.
 
     Repeats the questions, which is cheap: the policy caches its decisions.
     """
@@ -52,14 +62,14 @@ def _beside(context: RequestContext, caller: Caller) -> Iterator[str]:
     if policy is None:
         return
     objects = {*context.objects, *(() if delegated is None else delegated.objects)}
-    yield from _codes(policy.judge(layer, name, held) for layer, name in objects if layer != ASSURANCE)
+    yield from (policy.judge(layer, name, held) for layer, name in objects if layer != ASSURANCE)
     for edit in () if delegated is None else delegated.edits:
         resource = policy.resource_for(edit.method, edit.path, caller)
         endpoint = f"{edit.method} {edit.template}"
-        yield from _codes((policy.judge(RESOURCE, resource, held), policy.judge(ENDPOINT, endpoint, held)))
+        yield from (policy.judge(RESOURCE, resource, held), policy.judge(ENDPOINT, endpoint, held))
     for question in () if delegated is None else delegated.grants:
-        yield from _codes(policy.judge(GRANT, code, held) for code in question.codes)
+        yield from (policy.judge(GRANT, code, held) for code in question.codes)
 
 
-def _codes(decisions: Iterable[Decision]) -> Iterator[str]:
-    return (decision.line.code for decision in decisions if decision.line is not None)
+def _codes(decisions: Iterable[Decided]) -> Iterator[str]:
+    return (decision.line[2] for decision in decisions if decision.line is not None)

@@ -1,11 +1,13 @@
 """``sys.permission_use``: the codes of policy lines that let each user pass, and the last day of use.
 
+The codes that the scopes of a person's API key have needed are in ``sys.api_key``, without days.
+
 A day is one of UTC. A row is of one user and one month; its ``days`` are the last day of each code. Codes are
 texts, since bit positions are reused with other meanings. The words of lines, such as ``@login``, are kept
 like codes: they record that the account was used.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
@@ -47,6 +49,25 @@ _MERGE: Final = sa.text(f"""
     WHERE NOT known.days @> excluded.days
     """)  # noqa: S608 - our own name
 
+# Of keys from before the recording, null, the codes stay unknown. In the order of keys: no deadlocks.
+_MERGE_KEYS: Final = sa.text(f"""
+    WITH noted AS (
+        SELECT known.id, given.codes
+        FROM (
+            SELECT CAST(each.value ->> 0 AS bigint) AS id,
+                ARRAY(SELECT jsonb_array_elements_text(each.value -> 1)) AS codes
+            FROM jsonb_array_elements(CAST(:uses AS jsonb)) AS each
+        ) AS given
+        JOIN {SCHEMA}.api_key AS known ON known.id = given.id AND NOT known.needed_codes @> given.codes
+        ORDER BY known.id
+        FOR NO KEY UPDATE OF known
+    )
+    UPDATE {SCHEMA}.api_key AS kept SET needed_codes = ARRAY(
+        SELECT DISTINCT code FROM unnest(kept.needed_codes || noted.codes) AS code ORDER BY code
+    )
+    FROM noted WHERE noted.id = kept.id
+    """)  # noqa: S608 - our own name
+
 _SINCE: Final = sa.text(f"""
     INSERT INTO {SCHEMA}.use_recording AS known (since_time) VALUES (now())
     ON CONFLICT (only_row) DO UPDATE SET since_time = now()
@@ -62,6 +83,16 @@ async def merge(connection: Connection, day: date, uses: Mapping[int, Sequence[s
     """Add which codes users have needed on ``day``, by the ids of users; of users that there still are."""
     given = json.encode([*uses.items()]).decode()
     await connection.execute(_MERGE, {"day": day, "uses": given})
+
+
+async def merge_keys(connection: Connection, uses: Mapping[int, Collection[str]]) -> None:
+    """Add the codes that the scopes of API keys of people have needed, by the ids of keys.
+
+    Words of lines need no scope and are left out. Deleted keys are ignored.
+    """
+    codes = {key: [code for code in used if not code.startswith("@")] for key, used in uses.items()}
+    given = json.encode([pair for pair in codes.items() if pair[1]]).decode()
+    await connection.execute(_MERGE_KEYS, {"uses": given})
 
 
 async def confirm_recording(connection: Connection) -> None:

@@ -19,8 +19,8 @@ from service.records.database.transactions import Database
 MERGE_EVERY: Final = 60.0
 """Seconds between two merges; what a worker that is killed loses."""
 MOST_USERS: Final = 100_000
-"""The most users of a day that wait in a worker; uses of further ones are missed."""
-_AT_ONCE: Final = 1000  # users of one statement
+"""The most users of a day, and keys of people, that wait in a worker; uses of further ones are missed."""
+_AT_ONCE: Final = 1000  # users or keys of one statement
 _DAY: Final = 86_400
 _FIRST: Final = date(1970, 1, 1).toordinal()
 
@@ -31,9 +31,10 @@ class PermissionUses:
     """The uses that a worker has not merged yet.
 
     Each user has a set of bits for each day. The bit positions are local to the batch, and differ from those
-    in tokens. ``now`` returns the time that determines the day, in seconds since the epoch. ``remapped``
-    waits for a published policy with another permission map; then earlier uses are merged at once. ``missed``
-    counts uses that found no room. For the thread of the event loop.
+    in tokens. Each API key of a person has a set of codes, without days. ``now`` returns the time that
+    determines the day, in seconds since the epoch. ``remapped`` waits for a published policy with another
+    permission map; then earlier uses are merged at once. ``missed`` counts uses that found no room. For the
+    thread of the event loop.
     """
 
     def __init__(
@@ -54,10 +55,22 @@ class PermissionUses:
         self._bits: dict[str, int] = {}
         self._days: dict[int, dict[int, int]] = {}
         self._used: dict[int, int] = {}
+        self._keys: dict[int, set[str]] = {}
         self._day_ends = float("-inf")
 
-    def note(self, user_id: int, codes: Iterable[str]) -> None:
-        """Take note that a user has needed ``codes`` now; never waits."""
+    def note(
+        self, user_id: int, codes: Iterable[str], key_id: int | None = None, by_key: Iterable[str] = ()
+    ) -> None:
+        """Take note that a user has needed ``codes`` now; never waits.
+
+        ``key_id`` is the person's API key behind the request, and ``by_key`` the codes that its scopes have
+        needed.
+        """
+        if key_id is not None and (key_id in self._keys or self._has_begun_key(key_id)):
+            needed = self._keys[key_id]
+            for code in by_key:
+                if code not in needed:
+                    needed.add(code)
         if self._steady() >= self._day_ends:
             self._begin_day()
         bits, used = self._bits, self._used
@@ -91,8 +104,8 @@ class PermissionUses:
     async def merge(self) -> bool:
         """Merge what was noted; False if the database did not take all: the rest waits for the next time."""
         async with self._merging:
-            codes, days = [*self._bits], self._days
-            self._bits, self._days = {}, {}
+            codes, days, keys = [*self._bits], self._days, self._keys
+            self._bits, self._days, self._keys = {}, {}, {}
             self._day_ends = float("-inf")
             try:
                 await self._confirm()
@@ -104,6 +117,12 @@ class PermissionUses:
                             await permission_uses.merge(connection, date.fromordinal(_FIRST + day), batch)
                         for user in batch:
                             del users[user]
+                while keys:
+                    of_keys = {key: keys[key] for key in islice(keys, _AT_ONCE)}
+                    async with self._database.transaction() as connection:
+                        await permission_uses.merge_keys(connection, of_keys)
+                    for key in of_keys:
+                        del keys[key]
             except Unavailable:  # an unavailable database is reported elsewhere
                 return False
             except Exception:  # noqa: BLE001 - the worker goes on, and tries again
@@ -112,6 +131,7 @@ class PermissionUses:
                 return False
             finally:
                 self._take_back(codes, days)
+                self._take_back_keys(keys)
         return True
 
     async def _confirm(self) -> None:
@@ -124,6 +144,14 @@ class PermissionUses:
         self._used = self._days.setdefault(day, {})
         self._day_ends = self._steady() + (day + 1) * _DAY - now
 
+    def _has_begun_key(self, key_id: int) -> bool:
+        """Return True if there is room for the codes of another key; it then has none."""
+        if len(self._keys) >= MOST_USERS:
+            self.missed += 1
+            return False
+        self._keys[key_id] = set()
+        return True
+
     def _take_back(self, codes: list[str], days: Mapping[int, Mapping[int, int]]) -> None:
         """Add unmerged uses to uses noted in the meantime, whose bits mean other codes."""
         for day, users in days.items():
@@ -134,6 +162,11 @@ class PermissionUses:
                     continue
                 for code in _codes(codes, mask):
                     kept[user] = kept.get(user, 0) | self._bits.setdefault(code, 1 << len(self._bits))
+
+    def _take_back_keys(self, keys: Mapping[int, set[str]]) -> None:
+        for key_id, codes in keys.items():
+            if key_id in self._keys or self._has_begun_key(key_id):
+                self._keys[key_id] |= codes
 
 
 def _codes(codes: list[str], mask: int) -> list[str]:

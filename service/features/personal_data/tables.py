@@ -49,7 +49,7 @@ TABLES: Final = (
         owner="user_id",
         rows="account",
         kept="30 days after its expiry",
-        own="key_name last_use_ip networks",
+        own="key_name last_use_ip networks needed_codes",
         secrets="digest hint",
         plain="scopes",
     ),

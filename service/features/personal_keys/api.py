@@ -7,8 +7,8 @@ from msgspec import Meta
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound, RateLimited
 from service.features.personal_keys.keys import LeakedKeys, PersonalKeys
-from service.features.service_accounts.api import KeyOfUser, KeysOfUser, NewKeyOfUser, Scope, prefix_of
-from service.features.service_accounts.keys import MOST
+from service.features.service_accounts.api import KeyOfUser, KeysOfUser, NewKeyOfUser, Scope, beside
+from service.features.service_accounts.scopes import MOST_SCOPES
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import by_session, login, public, writes
 from service.web.messages.schema import Schema
@@ -26,7 +26,8 @@ class OwnKeyOrder(Schema):
 
     name: Annotated[str, Meta(min_length=1, max_length=64, examples=["backup script"])]
     scopes: Annotated[
-        list[Scope], Meta(min_length=1, max_length=MOST, description="The permission codes of the key.")
+        list[Scope],
+        Meta(min_length=1, max_length=MOST_SCOPES, description="The permission codes of the key."),
     ]
     expires_in: Annotated[int, Meta(ge=1, le=10 * _YEAR, description="Seconds.", examples=[2_592_000])]
 
@@ -54,7 +55,7 @@ class OwnKeys(Endpoint[PersonalKeys], at="/api/user/profile/keys"):
         """List the caller's own API keys."""
         keys, allowed = await self.part.own(context.user)
         return OwnKeysOfUser(
-            items=[KeyOfUser.of(key, prefix=prefix_of(key)) for key in keys],
+            items=[KeyOfUser.of(key, **beside(key)) for key in keys],
             max_expires_in=self.part.longest,
             allowed=allowed,
         )
@@ -83,7 +84,7 @@ class OwnKeys(Endpoint[PersonalKeys], at="/api/user/profile/keys"):
             expires_in=body.expires_in,
             address=context.address,
         )
-        return NewKeyOfUser.of(made.stored, prefix=prefix_of(made.stored), key=made.text)
+        return NewKeyOfUser.of(made.stored, **beside(made.stored), key=made.text)
 
 
 class OneOwnKey(Endpoint[PersonalKeys], at="/api/user/profile/keys/{key_id}"):

@@ -93,6 +93,7 @@ class PersonalKeys:
                 seconds=expires_in,
                 created_by=caller.user_id,
                 network=network_of(address),
+                needed_codes=(),
             )
             facts = {"name": name, "account": caller.user_name}
             await self.notices.notify(connection, caller.user_id, "api_key_made", facts=facts)

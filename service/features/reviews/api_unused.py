@@ -14,8 +14,9 @@ from service.features.explain.policy_layers import RoleCode
 from service.features.explain.policy_questions import WITHIN, PolicyQuestion
 from service.features.reviews import unused
 from service.features.reviews.api_reviews import ReviewScope
-from service.features.reviews.store_unused import GivenCode, UnusedKey
+from service.features.reviews.store_unused import GivenCode, KeyWithScopes, UnusedKey
 from service.features.reviews.unused import DAYS, MOST_DAYS, CheckedBy, StoredUse, Unused, read_unused
+from service.features.service_accounts.scopes import sufficient_scopes, unused_scopes
 from service.laboratory.analysis.sources import PastPolicies
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_workers
@@ -63,6 +64,18 @@ class UnusedApiKey(Shown):
     """An unused API key; `lastUseTime` is null for a key without any use."""
 
 
+@shows(KeyWithScopes, leave_out=("needed_codes",))
+class SmallerKey(Shown):
+    """A person's API key, the scopes `unused` since `recordedSince`, and `proposed` ones.
+
+    `proposed` are the needed permission codes: a key with these scopes would have sufficed. `recordedSince`
+    is the creation of the key, or a later restore of the database.
+    """
+
+    unused: list[str]
+    proposed: list[str]
+
+
 @shows(unused.SmallerRole)
 class SmallerRole(Shown):
     """A role, and `proposed`: codes that would have given the same decisions.
@@ -79,8 +92,9 @@ class UnusedRights(Schema):
     `recordedSince` is the beginning of the records of use. If it is later than the requested time, `since` is
     the first completely recorded day, and `days` are fewer. Before the first such day, `observed` is false,
     and the lists are empty. `checkedBy` is the basis of `roles`: `replay` of all decisions in the decision
-    log, or recorded `use` of codes. `reviewScope` is the `scope` for `POST /api/review`, for a review of all
-    these `assignments`.
+    log, or recorded `use` of codes. `scopes` are keys of people that fewer or narrower scopes would suffice
+    for; a key is judged once it is older than that day, or half of its lifetime is over. `reviewScope` is the
+    `scope` for `POST /api/review`, for a review of all these `assignments`.
     """
 
     since: date
@@ -91,6 +105,7 @@ class UnusedRights(Schema):
     assignments: Page[UnusedAssignment]
     codes: Page[UnusedCode]
     keys: Page[UnusedApiKey]
+    scopes: Page[SmallerKey]
     roles: Page[SmallerRole]
     review_scope: ReviewScope
 
@@ -111,8 +126,22 @@ def unused_answer(answer: Unused, query: UnusedQuery) -> UnusedRights:
         assignments=page_answer(query, answer.assignments, UnusedAssignment),
         codes=part(UnusedCode, answer.codes),
         keys=page_answer(query, answer.keys, UnusedApiKey),
+        scopes=Page(
+            items=[_smaller_key(key) for key in answer.scopes.items],
+            page=query.page,
+            size=query.size,
+            total=answer.scopes.total,
+        ),
         roles=part(SmallerRole, answer.roles),
         review_scope=ReviewScope(unused_days=max(1, answer.days)),
+    )
+
+
+def _smaller_key(key: KeyWithScopes) -> SmallerKey:
+    return SmallerKey.of(
+        key,
+        unused=unused_scopes(key.scopes, key.needed_codes),
+        proposed=sufficient_scopes(key.scopes, key.needed_codes),
     )
 
 
@@ -131,7 +160,7 @@ class UnusedOfPolicy(PolicyQuestion, at="/api/policy/unused"):
 
     @needs("system:policy:read", name="getUnusedRights")
     async def on_get(self, context: RequestContext, query: UnusedQuery) -> UnusedRights:
-        """List unused assignments, codes of roles and API keys, and smaller roles.
+        """List unused assignments, codes of roles, API keys and scopes of keys, and smaller roles.
 
         A code is used if its line allowed a request. The use counts for each role of the user that gives the
         code: of two roles with the same code, neither is unused.

@@ -53,7 +53,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
     read, source = review(options, environ, (LIVE,), ask)
     unused = unused_answer(read, UnusedQuery(days=options.days, size=WHOLE_LIST))
-    for part in (unused.assignments, unused.codes, unused.keys, unused.roles):
+    for part in (unused.assignments, unused.codes, unused.keys, unused.scopes, unused.roles):
         part.size = part.total
     show(options, unused, lambda: _lines(unused, options.days), source=source)
 
@@ -78,6 +78,10 @@ def _lines(unused: UnusedRights, asked: int) -> Iterator[str]:
     yield f"{counted(unused.keys.total, 'API key')}:"
     for key in unused.keys.items:
         yield f"  {key.key_name} of {key.user_name}, key {key.id}"
+    yield f"{counted(unused.scopes.total, 'API key')} of people could have fewer scopes:"
+    for smaller in unused.scopes.items:
+        proposed = ", ".join(smaller.proposed) or "nothing"
+        yield f"  {smaller.key_name} of {smaller.user_name}, key {smaller.id}: {proposed}"
     yield f"{counted(unused.roles.total, 'role')} could give less, by {unused.checked_by}:"
     for role in unused.roles.items:
         yield f"  {role.role_code}: {', '.join(role.proposed) or 'nothing'}"

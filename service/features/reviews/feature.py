@@ -10,7 +10,7 @@ FEATURE = Feature(
     name="reviews",
     title="Access reviews, unused rights, evidence, and sign-offs",
     off=True,
-    needs=("assignments", "decision_log", "explain", "permission_use", "policy_history"),
+    needs=("assignments", "decision_log", "explain", "permission_use", "policy_history", "service_accounts"),
     paths=(
         "/api/review",
         "/api/policy/unused",

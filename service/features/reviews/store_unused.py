@@ -22,6 +22,7 @@ from service.records.database.paging import Page, page_of
 from service.records.database.portions import each_row
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
+from service.records.schema.installation import restore_epoch
 from service.records.schema.rights import (
     api_key,
     ended_assignment,
@@ -46,6 +47,23 @@ class GivenCode(Struct, frozen=True):
     begin_time: datetime
 
 
+class KeyWithScopes(Struct, frozen=True, kw_only=True):
+    """An API key of a person with its scopes, and the codes that they have needed.
+
+    The use of the key is recorded without a gap since ``recorded_since``.
+    """
+
+    id: Id
+    key_name: str
+    user_id: Id
+    user_name: str
+    create_time: datetime
+    last_use_time: datetime | None
+    recorded_since: datetime
+    scopes: tuple[str, ...]
+    needed_codes: tuple[str, ...]
+
+
 class UnusedKey(Struct, frozen=True, kw_only=True):
     """An API key of an account, with its last use, if any."""
 
@@ -58,6 +76,12 @@ class UnusedKey(Struct, frozen=True, kw_only=True):
 
 
 _EVER: Final = sa.text("'-infinity'::timestamptz")
+_RECORDED: Final = sa.func.greatest(
+    api_key.c.create_time, sa.select(sa.func.max(restore_epoch.c.begin_time)).scalar_subquery()
+)
+_SCOPES: Final = RowMapper(
+    KeyWithScopes, api_key, user_name=user.c.user_name, recorded_since=_RECORDED.label("recorded_since")
+)
 _KEY: Final = RowMapper(UnusedKey, api_key, user_name=user.c.user_name)
 _GIVEN: Final = RowMapper(GivenCode, role_code_life)
 _LAST_DAYS: Final = msgspec.json.Decoder(dict[str, int])
@@ -228,3 +252,23 @@ async def unused_keys(connection: Connection, since: date, *, page: int, size: i
     )
     order = (user.c.user_name_key, key.id)
     return (await page_of(connection, statement, page=page, size=size, order=order)).of(_KEY)
+
+
+async def keys_with_more_scopes(
+    connection: Connection, since: date, *, page: int, size: int
+) -> Page[KeyWithScopes]:
+    """Return page ``page`` (from 1) of the valid keys of people that could have fewer or narrower scopes.
+
+    A key is judged once its use is recorded since before a day, or for as long as the key will still last.
+    """
+    key, now = api_key.c, sa.func.now()
+    is_judged = (_beginning(since) > _RECORDED) | (now - _RECORDED >= key.expire_time - now)
+    # A scope with a wildcard is no needed code.
+    statement = _SCOPES.select.select_from(api_key.join(user, user.c.id == key.user_id)).where(
+        key.needed_codes.is_not(None),
+        ~key.needed_codes.contains(key.scopes),
+        key.expire_time > now,
+        is_judged,
+    )
+    order = (user.c.user_name_key, key.id)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(_SCOPES)

@@ -22,7 +22,7 @@ from service.features.decision_log.asked_again import as_of, asked_again
 from service.features.decision_log.decision_event import DecisionEvent, event_in
 from service.features.permission_use import store as permission_uses
 from service.features.reviews import store_unused as unused_rights
-from service.features.reviews.store_unused import GivenCode, Unneeded, UnusedKey
+from service.features.reviews.store_unused import GivenCode, KeyWithScopes, Unneeded, UnusedKey
 from service.kernel.codes import HeldCodes
 from service.kernel.value_rules import Code, Id, RoleCode
 from service.laboratory.analysis.held_code_index import HeldCodeIndex
@@ -264,18 +264,20 @@ class Unused:
     assignments: Page[Assignment]
     codes: tuple[GivenCode, ...]
     keys: Page[UnusedKey]
+    scopes: Page[KeyWithScopes]
     roles: tuple[SmallerRole, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredUse:
-    """The stored data: rights, start of recording, and pages of assignments and keys."""
+    """The stored data: rights, start of recording, and pages of assignments, keys and scopes of keys."""
 
     rights: Rights
     recorded_since: datetime | None
     is_observed: bool
     assignments: Page[Assignment]
     keys: Page[UnusedKey]
+    scopes: Page[KeyWithScopes]
 
 
 def first_day(days: int, at: datetime | None = None) -> date:
@@ -291,7 +293,7 @@ async def read_unused(connection: Connection, days: int, *, page: int = 1, size:
         since = max(since, recorded.astimezone(UTC).date() + timedelta(days=1))
     if not _is_before(recorded, first_day(1)):
         nothing = Rights(since, (), (), {})
-        return StoredUse(nothing, recorded, False, Page((), 0), Page((), 0))
+        return StoredUse(nothing, recorded, False, Page((), 0), Page((), 0), Page((), 0))
     given = await unused_rights.given_codes(connection)
     uses = await unused_rights.role_uses(connection, since)
     rights = Rights(since, tuple(given), await unused_rights.button_codes(connection), uses)
@@ -300,9 +302,9 @@ async def read_unused(connection: Connection, days: int, *, page: int = 1, size:
     part = {"page": page, "size": size}
     unneeded = Unneeded(since, roles, covered)
     assignments = await unused_rights.unused_assignments(connection, unneeded, **part)
-    return StoredUse(
-        rights, recorded, True, assignments, await unused_rights.unused_keys(connection, since, **part)
-    )
+    keys = await unused_rights.unused_keys(connection, since, **part)
+    scopes = await unused_rights.keys_with_more_scopes(connection, since, **part)
+    return StoredUse(rights, recorded, True, assignments, keys, scopes)
 
 
 def _is_before(begun: datetime | None, since: date) -> bool:
@@ -388,5 +390,6 @@ def answer(stored: StoredUse, policy: Policy, lines: Iterable[bytes], *, all_kep
         assignments=stored.assignments,
         codes=tuple(stored.rights.unused_codes()),
         keys=stored.keys,
+        scopes=stored.scopes,
         roles=tuple(stored.rights.smaller_roles(logged, whole=whole)),
     )

@@ -7,7 +7,8 @@ from msgspec import UNSET, Meta, UnsetType
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import Conflict, NotFound
 from service.features.service_accounts.form import shown_prefix
-from service.features.service_accounts.keys import MOST, ApiKeys
+from service.features.service_accounts.keys import ApiKeys
+from service.features.service_accounts.scopes import MOST_SCOPES, sufficient_scopes, unused_scopes
 from service.features.service_accounts.store import StoredKey
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.web.messages.context import RequestContext
@@ -21,18 +22,32 @@ Scope = Annotated[str, Meta(min_length=1, max_length=MAX_CODE_LENGTH, examples=[
 Scopes = Annotated[
     list[Scope],
     Meta(
-        max_length=MOST,
+        max_length=MOST_SCOPES,
         description="The permission codes of the key, with wildcards; [] gives none.",
     ),
 ]
 
 
-@shows(StoredKey, leave_out=("user_id", "hint"), key_name="name")
+@shows(StoredKey, leave_out=("user_id", "hint", "needed_codes"), key_name="name")
 class KeyOfUser(Schema):
-    """An API key without its secret. `scopes` is null for a key with all permissions of its account."""
+    """An API key without its secret. `scopes` is null for a key with all permissions of its account.
+
+    The use of scopes is recorded of keys of people; else `unusedScopes` and `proposedScopes` are null.
+    """
 
     id: Id
     prefix: Annotated[str, Meta(examples=["pck_7_k3Xw"], description="The beginning of the key.")]
+    unused_scopes: Annotated[
+        list[str] | None,
+        Meta(description="The scopes that the key never needed.", examples=[["system:role:*"]]),
+    ]
+    proposed_scopes: Annotated[
+        list[str] | None,
+        Meta(
+            description="Scopes that would have sufficed until now: the needed permission codes.",
+            examples=[["system:user:list"]],
+        ),
+    ]
 
 
 class NewKeyOfUser(KeyOfUser, kw_only=True):
@@ -66,9 +81,7 @@ class UserKeys(Endpoint[ApiKeys], at="/api/user/{id}/keys"):
     @needs("system:user:key", name="listUserKeys", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> KeysOfUser:
         """List the API keys of a service account."""
-        return KeysOfUser(
-            items=[KeyOfUser.of(key, prefix=prefix_of(key)) for key in await self.part.of_account(id)]
-        )
+        return KeysOfUser(items=[KeyOfUser.of(key, **beside(key)) for key in await self.part.of_account(id)])
 
     @needs("system:user:key", name="createUserKey", refuses=[NotFound, Conflict])
     @writes(
@@ -93,7 +106,7 @@ class UserKeys(Endpoint[ApiKeys], at="/api/user/{id}/keys"):
             scopes=None if body.scopes is UNSET else body.scopes,
             expires_in=None if body.expires_in is UNSET else body.expires_in,
         )
-        return NewKeyOfUser.of(made.stored, prefix=prefix_of(made.stored), key=made.text)
+        return NewKeyOfUser.of(made.stored, **beside(made.stored), key=made.text)
 
 
 class OneUserKey(Endpoint[ApiKeys], at="/api/user/{id}/keys/{key_id}"):
@@ -108,9 +121,15 @@ class OneUserKey(Endpoint[ApiKeys], at="/api/user/{id}/keys/{key_id}"):
         await self.part.delete(context.user, id, key_id)
 
 
-def prefix_of(key: StoredKey) -> str:
-    """Return the displayable beginning of a key."""
-    return shown_prefix(key.id, key.hint)
+def beside(key: StoredKey) -> dict[str, Any]:
+    """Return the members of ``KeyOfUser`` that are no fields of the stored key."""
+    known = key.scopes is not None and key.needed_codes is not None
+    scopes, needed = key.scopes or (), key.needed_codes or ()
+    return {
+        "prefix": shown_prefix(key.id, key.hint),
+        "unused_scopes": unused_scopes(scopes, needed) if known else None,
+        "proposed_scopes": sufficient_scopes(scopes, needed) if known else None,
+    }
 
 
 def add_routes(routes: Routes, container: Any) -> None:

@@ -34,6 +34,7 @@ class StoredKey(Struct, frozen=True, kw_only=True):
     ]
     created_by: Id
     create_time: datetime
+    needed_codes: tuple[str, ...] | None
 
 
 class ExpiringKey(Struct, frozen=True, kw_only=True):
@@ -62,10 +63,12 @@ async def add(
     seconds: int | None,
     created_by: int,
     network: str | None = None,
+    needed_codes: Collection[str] | None = None,
 ) -> StoredKey:
     """Store a key that expires in ``seconds``, or never (None); ``hint`` and ``digest`` are of its secret.
 
-    ``network`` is the one that a person's key is made from, None for an unknown one.
+    ``network`` is the one that a person's key is made from, None for an unknown one. ``needed_codes`` are
+    recorded from now on, unless None.
     """
     new = insert(api_key).values(
         user_id=target.user_id,
@@ -76,6 +79,7 @@ async def add(
         expire_time=bans.end_after(seconds),
         created_by=created_by,
         networks=[] if network is None else [network],
+        needed_codes=None if needed_codes is None else list(needed_codes),
     )
     return await STORED.returned(connection, new.returning(*STORED.columns))
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from service.authz.engine import rules
 from service.authz.engine.paths import shape
-from service.authz.engine.policy import Decision, Policy, tell_span
+from service.authz.engine.policy import Decision, Policy, codes_by_key, tell_span
 from service.authz.engine.request_classes import registered
 from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, comparable
 from service.kernel.assurance import Satisfied, step_up
@@ -201,14 +201,16 @@ again; as RFC 9470 §3 names it. ``stale``: a follower has no lease, so what it 
 class Answer(Struct, frozen=True):
     """The answer to one question; ``decision`` is the deciding one, None if the enforcer was not asked.
 
-    ``used`` are the codes of the lines by which it allows. ``subject`` is the account of an API key that may
-    pass: nobody can read from the key whose it is.
+    ``used`` are the codes of the lines by which it allows, and ``used_by_key`` those of the lines that let
+    the scopes of a person's API key pass. ``subject`` is the account of an API key that may pass: nobody can
+    read from the key whose it is.
     """
 
     allowed: bool
     reason: Why
     decision: Decision | None = None
     used: tuple[str, ...] = ()
+    used_by_key: tuple[str, ...] = ()
     subject: Caller | None = None
 
 
@@ -252,8 +254,10 @@ class Answers:
         if answer is None or current_span() is not None:
             answer = self.of(policy, question, held, satisfied)
             if answer.allowed:
-                lines = (decision.line for decision in self._allowing(policy, question, held))
-                answer = replace(answer, used=tuple(line.code for line in lines if line is not None))
+                allowing = tuple(self._allowing(policy, question, held))
+                lines = (decision.line for decision in allowing)
+                used = tuple(line.code for line in lines if line is not None)
+                answer = replace(answer, used=used, used_by_key=tuple(codes_by_key(allowing)))
             if is_short(question):
                 self._remembered[key] = answer
         return answer

@@ -250,11 +250,12 @@ api_key = sa.Table(
     # No foreign key: the id stays when that user is deleted. Ids are never reused.
     sa.Column("created_by", sa.BigInteger, nullable=False),
     moment("create_time"),
-    # Only keys of persons have these: the address of the last use, the networks of all uses, and the time of
-    # the notice that the key expires.
+    # Only keys of persons have these: the address of the last use, the networks of all uses, the time of the
+    # notice that the key expires, and the codes that all uses have needed of its scopes.
     sa.Column("last_use_ip", INET),
     sa.Column("networks", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'")),
     sa.Column("remind_time", sa.DateTime(timezone=True)),
+    sa.Column("needed_codes", ARRAY(sa.Text)),
 )
 
 bit_position = sa.Sequence(

@@ -69,8 +69,8 @@ class RequestContext:
     ``request_id`` names the request in logs; ``echoed_id`` is the id in the answer: below ``/access/``
     exactly the id that was sent. The guard sets ``policy``, ``caller`` and ``decision``, its latest one;
     ``session_of`` is the owner of the session that a public operation has opened or renewed. ``opened`` is
-    that of the resource layer. ``shown`` are codes without which rows would be left out. ``satisfied`` are
-    the facts for the layer ``assurance``, as of the admission. ``has_body`` is true if the whole body had
+    that of the resource layer. ``shown`` are decisions without which rows would be left out. ``satisfied``
+    are the facts for the layer ``assurance``, as of the admission. ``has_body`` is true if the whole body had
     arrived before the guard was asked. Only then the guard sets ``all_rights``, the epoch of all rights in
     the session store (see ``authn.current_rights``). ``request`` gives access to unparsed parts, such as
     streams. ``arguments`` are those of the responder: path parameters as text until they are parsed,
@@ -110,7 +110,7 @@ class RequestContext:
     recorded: ChangeRecord | None = None
     delegated: Delegated | None = None
     objects: tuple[ObjectQuestion, ...] = ()
-    shown: tuple[str, ...] = ()
+    shown: tuple[Decided, ...] = ()
     event_of: EventOf | None = None
     cache_control = NO_STORE
     content_policy = INERT

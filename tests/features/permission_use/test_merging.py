@@ -156,6 +156,80 @@ async def test_users_without_room_are_missed_and_counted(
     assert [sample.value for sample in uses.samples()] == [1]
 
 
+def key_codes(url: str) -> dict[str, list[str] | None]:
+    """Return the needed codes of keys, by their names."""
+    with psycopg.connect(url) as connection:
+        return dict(connection.execute("SELECT key_name, needed_codes FROM sys.api_key").fetchall())
+
+
+@pytest.fixture
+def keys(url: str) -> list[int]:
+    """The ids of two keys whose use is recorded, and of one from before the recording."""
+    with psycopg.connect(url) as connection:
+        return [
+            connection.execute(
+                "INSERT INTO sys.api_key (user_id, key_name, hint, digest, created_by, needed_codes)"
+                " VALUES (101, %s, '', sha256(%s), 101, %s) RETURNING id",
+                (name, name.encode(), needed),
+            ).fetchall()[0][0]
+            for name, needed in (("first", []), ("second", ["b:list"]), ("old", None))
+        ]
+
+
+async def test_codes_of_keys_are_added_and_words_left_out(
+    url: str, database: Database, keys: list[int]
+) -> None:
+    uses = noting(database, Clock(at("2026-02-12T10:00")))
+    for key in (*keys, 999_999):
+        uses.note(101, ("x:read",), key, ("a:list", "@login"))
+    uses.note(101, ("x:read",), keys[1], ("c:list",))
+    uses.note(101, ("x:read",), keys[0], ("a:list",))
+
+    assert await uses.merge()
+    assert key_codes(url) == {"first": ["a:list"], "second": ["a:list", "b:list", "c:list"], "old": None}
+    assert [*stored_uses(url)[101]] == ["x:read"]
+
+
+async def test_a_known_code_of_a_key_writes_nothing(url: str, database: Database, keys: list[int]) -> None:
+    uses = noting(database, Clock(at("2026-02-12T10:00")))
+    written = set()
+    for _ in range(2):
+        uses.note(101, ("a:list",), keys[0], ("a:list",))
+        await uses.merge()
+        with psycopg.connect(url) as connection:
+            written |= set(connection.execute("SELECT id, xmin::text FROM sys.api_key").fetchall())
+
+    assert len(written) == len(keys)
+
+
+async def test_codes_of_keys_wait_while_the_database_is_away(
+    url: str, database: Database, keys: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permission_uses, "MOST_USERS", 2)
+    async with Database("postgresql://127.0.0.1:1/nowhere", timeout=0.5) as away:
+        uses = noting(away, Clock(at("2026-02-12T10:00")))
+        for key in keys:
+            uses.note(101, ("a:list",), key, ("a:list",))
+        assert not await uses.merge()
+        uses.note(101, ("a:list",), keys[0], ("c:list",))
+    uses._database = database
+
+    assert uses.missed == 1, "the third key found no room"
+    assert await uses.merge()
+    assert key_codes(url) == {"first": ["a:list", "c:list"], "second": ["a:list", "b:list"], "old": None}
+
+
+async def test_many_workers_add_codes_of_the_same_keys(url: str, database: Database, keys: list[int]) -> None:
+    workers = [noting(database, Clock(at("2026-02-12T10:00"))) for _ in range(12)]
+    for number, worker in enumerate(workers):
+        for key in keys[:2] if number % 2 else keys[1::-1]:
+            worker.note(101, ("a:list",), key, (f"a:act{number:02}",))
+
+    assert all(await asyncio.gather(*(worker.merge() for worker in workers)))
+    codes = [f"a:act{number:02}" for number in range(12)]
+    assert key_codes(url) == {"first": codes, "second": [*codes, "b:list"], "old": None}
+
+
 async def test_another_map_of_permissions_merges_at_once(url: str, database: Database) -> None:
     remapped = asyncio.Event()
 

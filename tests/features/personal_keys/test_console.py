@@ -73,6 +73,27 @@ def test_a_key_needs_the_second_factor_of_its_owner(visit: Visit, house: House) 
     assert status(house, page.get_by_role("textbox", name="New key").input_value()) == 200
 
 
+def sparing(house: House, name: str) -> int:
+    """Make a member with a key that has two scopes; return the id of the member."""
+    number = house.member(name, LIST, "system:menu:list")
+    order = {"name": "wide", "scopes": [LIST, "system:menu:*"], "expiresIn": 3600}
+    assert house.ask(name, "POST", KEYS, order).status_code == 201
+    return number
+
+
+def test_an_owner_sees_what_a_key_never_used(visit: Visit, house: House) -> None:
+    number = sparing(house, "sparing-owner")
+    page = visit.open("/account/keys", "API keys", "sparing-owner")
+    says(row(page, "wide"), "Not yet")
+    expect(row(page, "wide")).not_to_contain_text("Never used")
+    used = "UPDATE sys.api_key SET last_use_time = now(), needed_codes = %s WHERE user_id = %s"
+    house.execute(used, [LIST], number)
+    visit.show("/account/devices", "Your sessions")
+    visit.show("/account/keys", "API keys")
+    says(row(page, "wide"), "Never used: system:menu:*", f"Needed until now: {LIST}")
+    visit.axe()
+
+
 def test_an_administrator_revokes_a_key_of_a_person(visit: Visit, house: House) -> None:
     number = house.member("watched", LIST)
     order = {"name": "forgotten", "scopes": [LIST], "expiresIn": 3600}

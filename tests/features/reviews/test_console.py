@@ -305,6 +305,23 @@ def test_a_role_whose_permissions_nobody_needs_becomes_smaller_after_its_dry_run
         assert given["permissions"] == ["system:role:list"]
 
 
+def test_a_personal_key_could_have_fewer_scopes(visit: Visit, house: House) -> None:
+    number = house.member("fieldfare", "system:role:list", "system:menu:list")
+    order = {"name": "wide", "scopes": ["system:role:list", "system:menu:*"], "expiresIn": 3600}
+    made = house.ask("fieldfare", "POST", "/api/user/profile/keys", order)
+    assert made.status_code == 201, made.text
+    old = "UPDATE sys.api_key SET create_time = now() - interval '1 day', needed_codes = %s"
+    house.execute(f"{old} WHERE user_id = %s", ["system:role:list"], number)
+    with observed(house, "fieldfare"):
+        page = visit.open("/policy/unused?days=90", "Unused rights")
+        smaller = page.locator(
+            "section.card", has=page.get_by_role("heading", name="Smaller personal API keys")
+        )
+        shown = smaller.get_by_role("row").filter(has_text="fieldfare")
+        says(shown, "wide", "Never used: system:menu:*", "system:role:list")
+        visit.axe()
+
+
 @pytest.mark.extended
 def test_nothing_is_said_of_a_time_of_which_use_is_not_recorded(visit: Visit) -> None:
     page = visit.page

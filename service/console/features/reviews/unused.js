@@ -19,7 +19,8 @@ const DAYS = 90;
 
 /** @typedef {import("../../types/api").UnusedRights} Unused */
 /** @typedef {import("../../types/api").SmallerRole} SmallerRole */
-/** @typedef {"assignments" | "codes" | "keys" | "roles"} Part */
+/** @typedef {import("../../types/api").SmallerKey} SmallerKey */
+/** @typedef {"assignments" | "codes" | "keys" | "scopes" | "roles"} Part */
 
 /** @param {Page} page */
 export async function show(page) {
@@ -137,6 +138,25 @@ function parts(page, days, data, roles) {
         user(each.userId, each.userName, "/keys"),
         time(each.createTime),
         time(each.lastUseTime) ?? T.never,
+      ],
+    }),
+    part(page, days, data, {
+      name: "scopes",
+      title: T.scopes,
+      nothing: T.noSmallerKey,
+      titles: [T.key, T.user, T.created, T.gives, T.enough],
+      row: (/** @type {SmallerKey} */ smaller) => [
+        smaller.keyName,
+        user(smaller.userId, smaller.userName, "/keys"),
+        time(smaller.createTime),
+        h(
+          "div",
+          null,
+          codes(smaller.scopes),
+          smaller.unused.length > 0 &&
+            h("p", { class: "help" }, T.neverUsed({ codes: enumerated(smaller.unused) })),
+        ),
+        smaller.proposed.length ? codes(smaller.proposed) : T.nothing,
       ],
     }),
   ];
