@@ -17,6 +17,18 @@ async def require_known(connection: Connection, form: str) -> None:
 
     Otherwise raises Conflict: an older worker would allow requests that the others refuse.
     """
+    if (worker := await _without(connection, form)) is not None:
+        raise Conflict(sentence("older_nodes", worker=worker, form=form), rule="older_nodes")
+
+
+async def is_known(connection: Connection, form: str) -> bool:
+    """Return True if every worker that reports knows ``form``."""
+    return await _without(connection, form) is None
+
+
+async def _without(connection: Connection, form: str) -> str | None:
+    """Return the name of a worker that does not know ``form``."""
     for worker in await policy_workers.present(connection):
         if form not in (worker.layers if form in _LAYERS else worker.knows):
-            raise Conflict(sentence("older_nodes", worker=worker.worker, form=form), rule="older_nodes")
+            return worker.worker
+    return None

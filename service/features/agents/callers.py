@@ -13,25 +13,15 @@ import secrets
 import time
 from typing import Final
 
-from msgspec import UNSET
-
 from service.authn.claims import DelegatedClaims
 from service.authn.current_rights import CurrentRights
+from service.authn.delegated_tokens import delegated_caller
 from service.authn.verified import Authenticated
 from service.errors import TokenInvalid, Unavailable
 from service.features.agents import store_delegations
 from service.features.agents.sentences import sentence
 from service.features.agents.store_delegations import Standing
-from service.kernel.assurance import OF_PERSONAL_KEY
-from service.kernel.codes import (
-    BY_AGENT,
-    BY_APPROVAL,
-    BY_DELEGATION,
-    BoundedCodes,
-    Ceiling,
-    intersection,
-)
-from service.kernel.identity import ActingAgent, Caller, device_of_agent
+from service.kernel.identity import Caller
 from service.kernel.tracing import current_span
 from service.keyspace import BANNED, Answer, KeyPair, SessionStore
 from service.records.database.transactions import Database
@@ -77,7 +67,7 @@ class _Known:
         if caller is None:
             if len(self._callers) >= _MOST_CALLERS:
                 self._callers.clear()
-            caller = self._callers[key] = _caller(claims, self.standing, person, agent)
+            caller = self._callers[key] = delegated_caller(claims, self.standing.terms, person, agent)
         return caller
 
 
@@ -183,35 +173,3 @@ class DelegatedCallers:
             self._known.pop((delegation_id, key_id), None)
             raise TokenInvalid
         return standing
-
-
-def _caller(claims: DelegatedClaims, standing: Standing, person: Caller, agent: Caller) -> Caller:
-    of_agent = agent.held.codes
-    if standing.key_scopes is not None:
-        of_agent = intersection(of_agent, standing.key_scopes)
-    delegated = frozenset(standing.codes)
-    if claims.scope is not UNSET:
-        delegated = intersection(delegated, claims.scope.split())
-    ceilings = [Ceiling(BY_AGENT, of_agent), Ceiling(BY_DELEGATION, delegated)]
-    if standing.ask_me:
-        ceilings.append(Ceiling(BY_APPROVAL, frozenset(standing.ask_me)))
-    return Caller(
-        user_id=person.user_id,
-        login_id=person.login_id,
-        user_name=person.user_name,
-        nick_name=person.nick_name,
-        device=device_of_agent(agent.user_id),
-        roles=person.roles,
-        held=BoundedCodes(person.held.codes, ceilings),
-        issued_at=claims.iat,
-        key_id=int(claims.client_id),
-        # A key that is limited to nothing stays so.
-        limited_to_nothing=standing.key_scopes is not None and not standing.key_scopes,
-        authentication=OF_PERSONAL_KEY,
-        agent=ActingAgent(
-            agent.user_id,
-            agent.user_name,
-            int(claims.delegation),
-            frozenset(standing.services),
-        ),
-    )

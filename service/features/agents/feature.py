@@ -60,6 +60,7 @@ FEATURE = Feature(
     checks="checks:CHECKS",
     provides={
         "agent-callers": "callers:DelegatedCallers",
+        "followed-delegations": "store_followed:read",
         "links-restored": "store:end_restored",
         "personal-data": "personal:KEPT",
         "agent-approvals": "approvals:CallApprovals",

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import sqlalchemy as sa
 from msgspec import Meta, Struct
 
+from service.authn.delegated_tokens import Terms
 from service.features.agents.schema import agent, agent_switch, delegation
 from service.kernel.value_rules import Id
 from service.records import bans
@@ -47,6 +48,11 @@ class Standing(Struct, frozen=True, kw_only=True):
     until: datetime
     key_scopes: tuple[str, ...] | None
     key_expire_time: datetime | None
+
+    @property
+    def terms(self) -> Terms:
+        """Return the part that limits a token."""
+        return Terms(self.codes, self.ask_me, self.services, self.key_scopes)
 
 
 _DELEGATION: Final = RowMapper(

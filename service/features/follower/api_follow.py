@@ -40,7 +40,8 @@ class FollowRenewal(ProtocolSchema):
     `position` is that of the last answer. `names` is the key of the digests of user names, 16 to 64 bytes in
     base64url. The answer may wait up to `wait` seconds for changes. For `lease` seconds from the sending of
     this renewal, the follower decides by the answer. A follower without `decides` only reads, and is not
-    listed. `instance` is a random text of the process: several may have the same name.
+    listed. `instance` is a random text of the process: several may have the same name. A follower with
+    `acting` reads agents and delegations.
     """
 
     follower: FollowerName
@@ -52,6 +53,7 @@ class FollowRenewal(ProtocolSchema):
     lease: Annotated[float, Meta(gt=0, le=LONGEST_LEASE)] = 2.0
     decides: bool = True
     instance: Annotated[str, Meta(pattern=whole("[A-Za-z0-9_-]{0,32}"))] = ""
+    acting: bool = False
 
     @property
     def renewal(self) -> Renewal:
@@ -72,6 +74,7 @@ class FollowRenewal(ProtocolSchema):
             self.lease,
             self.instance,
             self.decides,
+            self.acting,
         )
 
 

@@ -17,8 +17,9 @@ class _AlikeEnforcer(IndexedEnforcer):
 
     The lint ensures that layer and object are exact keys of the matcher, so only the codes of its lines
     matter of an object. A held code without a wildcard grants itself alone. So only the codes of the lines,
-    and held codes with a wildcard, can matter. The hub asks about each object, since it tries faulty models
-    as well. A test compares the answers.
+    and held codes with a wildcard, can matter. Callers of subclasses, such as ``ExceptCodes``, are alike only
+    if they are equal. The hub asks about each object, since it tries faulty models as well. A test compares
+    the answers.
     """
 
     def __init__(self, model_text: str, rules: Iterable[Rule]) -> None:
@@ -30,12 +31,13 @@ class _AlikeEnforcer(IndexedEnforcer):
         layer, object_, caller = request
         codes = self._all.codes(layer, object_)
         matters = caller.codes if isinstance(caller, Satisfied) else caller
-        if isinstance(caller, HeldCodes):
+        is_plain = type(caller) is HeldCodes
+        if is_plain:
             matters = _of(caller, codes)
         key = layer, codes, matters
         known = self._alike.get(key)
         if known is None:
-            alike = HeldCodes(matters) if isinstance(caller, HeldCodes) else caller
+            alike = HeldCodes(matters) if is_plain else caller
             allowed, line = super().enforce_ex(layer, object_, alike)
             if len(self._alike) >= _MOST:
                 self._alike.clear()

@@ -182,6 +182,7 @@ class Follower:
             "instance": self._instance,
             "services": list(self.settings.services),
             "decides": self.decides,
+            "acting": True,
             "nonce": nonce,
             "names": urlsafe_b64encode(point.state.names).decode(),
             "wait": wait,

@@ -11,7 +11,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from service.features.follower.protocol import Account, KeyRecord, TokenRules, UserRecord
+from service.features.follower.protocol import (
+    Account,
+    AgentRecord,
+    DelegationRecord,
+    KeyRecord,
+    TokenRules,
+    UserRecord,
+)
 
 _MARGIN: Final = 60.0  # seconds of clock differences
 _PORTION: Final = 500
@@ -59,6 +66,9 @@ class Kept(Struct, frozen=True):
     roles: list[tuple[int, tuple[str, ...]]]
     users: list[UserRecord]
     keys: list[KeyRecord]
+    acting: bool | None
+    agents: list[AgentRecord]
+    delegations: list[DelegationRecord]
     marked: dict[int, Ended]
     ended: dict[str, Ended]
     whole_since: int

@@ -7,6 +7,7 @@ from service.app.parts import Part
 from service.features.follower.followers import FollowerFacts
 from service.features.follower.hub import Hub
 from service.kernel.metrics import Sample
+from service.records.followed_delegations import read_delegations_of
 
 
 class FollowerPart(Part):
@@ -22,6 +23,7 @@ class FollowerPart(Part):
             container.sign_in.tokens,
             settings.auth,
             patience=patience,
+            delegations=read_delegations_of(settings.features.off),
         )
         if patience:
             self.followed = self.hub.followed

@@ -8,13 +8,7 @@ from contextlib import suppress
 from sys import getsizeof
 from typing import Final, NamedTuple
 
-from msgspec import UNSET
-
-from service.authn.claims import AccessClaims, ClientClaims
-from service.authn.token_callers import TokenCallers
-from service.authn.token_verifying import Verified
 from service.authz.engine.policy import Policy
-from service.errors import Refusal
 from service.features.decisions.questions import (
     IDENTITY,
     LOGIN_ID,
@@ -32,8 +26,8 @@ from service.features.follower.kept import opened
 from service.features.follower.lease import DEFAULT_BOUND, HubTime, Lease, since_boot
 from service.features.follower.protocol import Changes, is_visible
 from service.features.follower.state import FollowedState
+from service.features.follower.token_subjects import TokenSubjects
 from service.kernel.assurance import AGES
-from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
 from service.kernel.text import name_key
 from service.laboratory.analysis.answers import Answer, Answers, Question, is_short
@@ -41,7 +35,6 @@ from service.laboratory.analysis.answers import Answer, Answers, Question, is_sh
 STALE: Final = Answer(False, "stale")
 """The answer without a lease."""
 _OTHER: Final = Answer(False, "other_service")
-_MOST_TOKENS: Final = 4096
 _MOST_KNOWN: Final = 64 * 1024 * 1024  # maximum bytes of cached answers
 _OF_ONE: Final = 200  # bytes of one, without the texts of its question
 _LONGEST_NAME: Final = 256
@@ -62,11 +55,6 @@ class Evaluated(NamedTuple):
     answer: Answer
     caller: Caller | None
     until: float
-
-
-class _Token(NamedTuple):
-    verified: Verified[AccessClaims | ClientClaims]
-    caller: Caller | None
 
 
 class DecisionPoint:
@@ -96,9 +84,7 @@ class DecisionPoint:
         self._parts: deque[Changes] = deque()  # incomplete parts, applied with the last part
         self._offset = float("inf")  # of the hub's time when the cache was last emptied
         self._answers = Answers(self.time.now)
-        self._tokens: dict[str, _Token] = {}
-        self._callers = TokenCallers(_MOST_TOKENS)
-        self._held: dict[tuple[str, ...], HeldCodes] = {}
+        self._tokens = TokenSubjects(self.state, self.lease)
         self._known: dict[str, dict[tuple[str, str], tuple[bool, float]]] = {}
         self._size = 0
         self.asking: Caller | None = None
@@ -128,7 +114,7 @@ class DecisionPoint:
         parts, self._parts = self._parts, deque()
         news = any(part.has_news for part in parts)
         policy, verifier = self.state.policy, self.state.verifier
-        account, numbers = self.state.account, self._numbers
+        before, numbers = (self.state.account, self.state.acting), self._numbers
         try:
             while parts:
                 self.state.apply(parts.popleft())
@@ -138,9 +124,9 @@ class DecisionPoint:
             raise
         finally:
             if self.state.policy is not policy or self.state.verifier is not verifier:
-                self._forget_tokens()
+                self._tokens.forget()
                 news = True
-            if news or self.state.account != account:
+            if news or (self.state.account, self.state.acting) != before:
                 self._forget_answers()
             self.asking = self._account()
         self.lease.renewed(sent)
@@ -174,12 +160,8 @@ class DecisionPoint:
         self.state.restore(opened(content, seal_key))
         self._parts.clear()
         self._known.clear()
-        self._forget_tokens()
+        self._tokens.forget()
         self.asking = self._account()
-
-    def _forget_tokens(self) -> None:
-        self._tokens.clear()
-        self._held.clear()
 
     def may(self, user: str, action: str, resource: str) -> bool:
         """Return true if the user with that name may send ``action`` (a method) to the path ``resource``.
@@ -282,22 +264,16 @@ class DecisionPoint:
             "",
             "",
             (),
-            self._codes(account.codes),
+            self._tokens.codes(account.codes),
             0.0,
             "service",
             account.service,
         )
 
-    def _codes(self, codes: tuple[str, ...]) -> HeldCodes:
-        held = self._held.get(codes)
-        if held is None:
-            held = self._held[codes] = HeldCodes(codes)
-        return held
-
     def caller(self, subject: Subject, now: float) -> tuple[Caller | None, float]:
         """Return the caller of a subject, None for an inactive one, and the expiry of this result."""
         if subject.type == TOKEN:
-            return self._of_token(subject.id, now)
+            return self._tokens.caller(subject.id, now)
         user_id: int | None = None
         if subject.type == IDENTITY:
             user_id = int(subject.id) if LOGIN_ID.fullmatch(subject.id) else None
@@ -311,79 +287,7 @@ class DecisionPoint:
 
     def identify(self, token: str) -> Caller | None:
         """Return the caller of an access token or API key; None for a rejected token."""
-        return self._of_token(token, self.time.now())[0]
-
-    def _of_token(self, token: str, now: float) -> tuple[Caller | None, float]:
-        known = self._tokens.get(token)
-        if known is None:
-            known = self._verified(token)
-            if known is None:
-                return None, now  # the token may become valid
-        claims = known.verified.claims
-        if not known.verified.begins <= now < claims.exp:
-            return None, _ENDLESS if claims.exp <= now else known.verified.begins
-        if claims.tl != self.state.restore_epoch.name:
-            return None, _ENDLESS
-        user = self.state.users.get(int(claims.sub))
-        if user is None or not self.state.is_active(user, now):
-            return None, now
-        if isinstance(claims, ClientClaims):
-            return self._of_client(claims, now)
-        return (known.caller, claims.exp) if self._is_in_session(claims) else (None, _ENDLESS)
-
-    def _is_in_session(self, claims: AccessClaims) -> bool:
-        """Return true if neither the token's session nor its user's earlier tokens were revoked."""
-        issued = round(claims.iat * 1000)
-        state = self.state
-        if not claims.sid or claims.auth_time is UNSET or claims.sid in state.ended:
-            return False
-        mark = state.marked.get(int(claims.sub))
-        return issued > state.whole_since and (mark is None or issued > mark.until)
-
-    def _of_client(self, claims: ClientClaims, now: float) -> tuple[Caller | None, float]:
-        key = self.state.keys.get(int(claims.client_id))
-        account = self.state.caller(int(claims.sub), now)
-        if key is None or account is None or str(key.user_id) != claims.sub:
-            return None, now
-        if key.ends is not None and key.ends <= now:
-            return None, _ENDLESS
-        caller, until = account
-        held = caller.held.codes
-        if key.scopes is not None:
-            held = intersection(held, key.scopes)
-        codes = tuple(sorted(intersection(held, claims.scope.split())))
-        ends = min(claims.exp, until, _ENDLESS if key.ends is None else key.ends)
-        made = Caller(
-            caller.user_id,
-            caller.login_id,
-            caller.user_name,
-            "",
-            f"key:{key.id}",
-            (),
-            self._codes(codes),
-            0.0,
-            "service",
-            caller.service,
-            key.id,
-            limited_to_nothing=key.scopes is not None and not key.scopes,
-        )
-        return made, ends
-
-    def _verified(self, token: str) -> _Token | None:
-        verifier, policy = self.state.verifier, self.state.policy
-        if verifier is None or policy is None or not token.isascii():
-            return None
-        try:
-            verified: Verified[AccessClaims | ClientClaims] = verifier.verify(
-                token, AccessClaims, ClientClaims
-            )
-            caller = self._callers.of(verified.claims, policy.permission_map)
-        except Refusal:
-            return None
-        if len(self._tokens) >= _MOST_TOKENS:
-            self._tokens.clear()
-        known = self._tokens[token] = _Token(verified, caller)
-        return known
+        return self._tokens.caller(token, self.time.now())[0]
 
     def has(self, least: AtLeast) -> bool:
         """Return true if the followed data has a revision and a transaction."""

@@ -24,6 +24,7 @@ LONGEST_LEASE: Final = 60.0
 MOST_RECORDS: Final = 5_000
 """Maximum number of users, roles and keys in an answer."""
 _ASKING: Final = ("evaluate ", "forward ")
+_ACTING: Final = "act-for "
 _SNAPSHOT: Final = re.compile(r"[0-9]{1,18}:[0-9]{1,18}:([0-9]{1,18}(,[0-9]{1,18}){0,2000})?")
 _SIZE: Final = 16  # bytes of digests
 
@@ -69,18 +70,39 @@ class UserRecord(Struct, array_like=True, frozen=True):
     windows: tuple[Window, ...]
 
 
-Record: TypeAlias = KeyRecord | RoleRecord | UserRecord
+class AgentRecord(Struct, array_like=True, frozen=True):
+    """An agent that is switched on and not suspended, by the id of its account; and its owner."""
+
+    id: int
+    owner: int
+
+
+class DelegationRecord(Struct, array_like=True, frozen=True):
+    """What a user lets an agent do, until ``ends`` in seconds since the epoch."""
+
+    id: int
+    user_id: int
+    agent_id: int
+    codes: tuple[str, ...]
+    ask_me: tuple[str, ...]
+    services: tuple[str, ...]
+    ends: float
+
+
+Record: TypeAlias = KeyRecord | RoleRecord | UserRecord | AgentRecord | DelegationRecord
 
 
 class Checked(Struct, array_like=True, frozen=True):
     """The digest of all records behind ``after`` up to ``last``, each a noun and an id; None for the end.
 
-    It is the digest after the follower has applied the answer.
+    It is the digest after the follower has applied the answer. ``acting`` is that of the agents among these
+    users, and then of the delegations of these users; None if the hub sends none.
     """
 
     after: tuple[str, int]
     last: tuple[str, int] | None
     digest: str
+    acting: str | None = None
 
 
 class PolicyPart(Struct, frozen=True, omit_defaults=True):
@@ -130,7 +152,10 @@ class Changes(Struct, frozen=True, omit_defaults=True):
     former data until the last part. ``time`` is the time of the hub, in seconds since the epoch. ``digest``
     is that of all lines of the follower after this answer; ``checked`` covers another part of the rights each
     time. ``rights`` and ``snapshot`` are the transactions of the follower after this answer.
-    ``whole_since`` comes with all kept revocations: the time of the oldest, in milliseconds.
+    ``whole_since`` comes with all kept revocations: the time of the oldest, in milliseconds. With each user
+    come all of the user's ``delegations``, and the user's record in ``agents`` if the user is an agent.
+    ``acting`` is the switch of all agents; None if the hub sends no agents: then all their tokens are
+    refused.
     """
 
     nonce: str
@@ -153,6 +178,9 @@ class Changes(Struct, frozen=True, omit_defaults=True):
     ended: list[str] = []
     whole_since: int | None = None
     checked: Checked | None = None
+    agents: list[AgentRecord] = []
+    delegations: list[DelegationRecord] = []
+    acting: bool | None = None
 
     @property
     def has_news(self) -> bool:
@@ -162,9 +190,10 @@ class Changes(Struct, frozen=True, omit_defaults=True):
 
 
 class Followed(Struct, frozen=True):
-    """The followed services; selects the lines about them."""
+    """The followed services; selects the lines about them, with ``acting`` also those about agents."""
 
     services: frozenset[str]
+    acting: bool = False
 
     def concerns(self, layer: str, name: str) -> bool:
         """Return true if a question about one of the services may need the lines of this object."""
@@ -177,7 +206,8 @@ class Followed(Struct, frozen=True):
             return name in self.services
         if layer == PERMISSION:
             return name.partition(":")[0] in self.services
-        return layer == ACCOUNT and name.startswith(_ASKING)
+        asked = (*_ASKING, _ACTING) if self.acting else _ASKING
+        return layer == ACCOUNT and name.startswith(asked)
 
     def of(self, lines: Lines) -> dict[str, dict[str, tuple[str, ...]]]:
         """Return the lines that concern the services."""
@@ -226,6 +256,11 @@ def rights_digest(records: Iterable[Record]) -> str:
 def _in_order(record: Record) -> Struct:
     """Return a record with its lists sorted."""
     match record:
+        case AgentRecord():
+            return record
+        case DelegationRecord(codes=codes, ask_me=ask_me, services=services):
+            codes, ask_me, services = (tuple(sorted(each)) for each in (codes, ask_me, services))
+            return replace(record, codes=codes, ask_me=ask_me, services=services)
         case KeyRecord():
             return replace(record, scopes=None if record.scopes is None else tuple(sorted(record.scopes)))
         case RoleRecord():

@@ -12,6 +12,7 @@ from service.features.decisions.questions import ROUTE, TOKEN, Asked, Resource, 
 from service.features.follower.point import DecisionPoint, Evaluated
 from service.features.follower.sentences import sentence
 from service.kernel.account_acts import where
+from service.kernel.identity import needs_approval, with_approval
 from service.laboratory.analysis.answers import RequestTo, as_answer
 from service.web.messages import original as originals
 
@@ -47,7 +48,8 @@ class Proxied:
         """Return the answer that allows a request; ``note`` receives the question and the answer.
 
         Raises as the hub does: NotFound, BadRequest, ProxyRefused, Unauthenticated, TokenInvalid,
-        PermissionDenied, InsufficientAuthentication; and Unavailable without a lease.
+        PermissionDenied, InsufficientAuthentication; and Unavailable without a lease. A call of an agent that
+        needs an approval is PermissionDenied: only the hub asks for approvals and uses them.
         """
         dialect, _, service = scope["path"].removeprefix(FORWARD).partition("/")
         profile = _DIALECTS.get(dialect)
@@ -72,12 +74,25 @@ class Proxied:
         note(asked, evaluated)
         if self.point.deciding() is None:  # the process may have been stopped
             raise errors.Unavailable(_TOO_OLD)
+        self._require_no_approval(policy, asked, evaluated)
         decision = decision_allowing(evaluated.answer, evaluated.caller)
         values = (*identity_of(evaluated.caller), decision.id, "")
         headers = zip(originals.IDENTITY, values, strict=True)
         return Reply(
             200, b"", headers=tuple((name.lower().encode(), value.encode()) for name, value in headers)
         )
+
+    def _require_no_approval(self, policy: Policy, asked: Asked, evaluated: Evaluated) -> None:
+        """Raise PermissionDenied if nothing but an approval is missing."""
+        answer, caller, _ = evaluated
+        if caller is None or answer.decision is None or not needs_approval(caller, answer.decision):
+            return
+        resource = asked.resource
+        question = RequestTo(resource.service or "", asked.action, resource.id)
+        if self.point.about(policy, question, with_approval(caller)).allowed:
+            refusal = errors.PermissionDenied(sentence("approval_not_here"), answer.decision)
+            refusal.decision = None  # the decision is not about the caller, which is the proxy
+            raise refusal
 
     def _decided(
         self, policy: Policy, scope: Scope, service: str, original: originals.Original, token: str | None

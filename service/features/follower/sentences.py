@@ -11,6 +11,7 @@ sentence: Final = feature_sentences(
         "service_not_followed": "This decision point does not follow the service",
         "policy_too_old": "The policy at this decision point may be too old",
         "follower_not_allowed": "The account of the follower is not allowed to ask as a proxy",
+        "approval_not_here": "The call needs an approval, and a follower cannot ask for one",
         "host_refused": "This follower does not accept this Host: see its setting hosts",
         "demand_not_available": "The demanded revision or rights are not available here yet",
     }

@@ -16,8 +16,10 @@ from service.features.follower.kept import Ended, Kept
 from service.features.follower.lease import since_boot
 from service.features.follower.protocol import (
     Account,
+    AgentRecord,
     Changes,
     Checked,
+    DelegationRecord,
     Followed,
     KeyRecord,
     PolicyPart,
@@ -35,7 +37,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.restore_epoch import CurrentRestoreEpoch
 
-FORM: Final = 3
+FORM: Final = 4
 """The version of the file format."""
 _MOST_CALLERS: Final = 20_000  # callers cached with their rights
 _MOST_ENDED: Final = 200_000  # maximum revoked sessions, or users with revoked tokens
@@ -90,6 +92,9 @@ class FollowedState:
         self.users: dict[int, UserRecord] = {}
         self.names_known: dict[bytes, int] = {}
         self.keys: dict[int, KeyRecord] = {}
+        self.acting: bool | None = None
+        self.agents: dict[int, AgentRecord] = {}
+        self.delegations: dict[int, dict[int, DelegationRecord]] = {}  # by the user who has made them
         self.marked: dict[int, Ended] = {}
         self.ended: dict[str, Ended] = {}
         self.whole_since = 0
@@ -112,6 +117,7 @@ class FollowedState:
             self._forget()
         self._apply_tokens(change)
         self._apply_rights(change)
+        self.acting = change.acting
         self._apply_revocations(change)
         if change.policy is not None:
             self._apply_policy(change.policy)
@@ -136,7 +142,14 @@ class FollowedState:
             *(RoleRecord(each, self.roles[each]) for each in roles),
             *(self.users[each] for each in users),
         ]
-        return rights_digest(records) == checked.digest
+        if rights_digest(records) != checked.digest:
+            return False
+        if checked.acting is None:
+            return True
+        acting: list[Record] = [self.agents[each] for each in users if each in self.agents]
+        for each in users:
+            acting += self.delegations.get(each, {}).values()
+        return rights_digest(acting) == checked.acting
 
     def _apply_policy(self, part: PolicyPart) -> None:
         if part.bits is not None:
@@ -169,6 +182,7 @@ class FollowedState:
             self.roles[role.id] = role.codes
         for user in change.users:
             self._put(user)
+        self._put_acting(change.agents, change.delegations)
         for noun, gone in change.gone:
             if noun == "user":
                 self._drop(gone)
@@ -184,9 +198,18 @@ class FollowedState:
         self.users[user.id] = msgspec.structs.replace(user, roles=roles)
         self.names_known[user.name] = user.id
 
+    def _put_acting(self, agents: Iterable[AgentRecord], delegations: Iterable[DelegationRecord]) -> None:
+        """Add agents, and delegations in order; those of a user went with the former record of the user."""
+        for agent in agents:
+            self.agents[agent.id] = agent
+        for delegation in delegations:
+            self.delegations.setdefault(delegation.user_id, {})[delegation.id] = delegation
+
     def _drop(self, user_id: int) -> None:
         before = self.users.pop(user_id, None)
         self._callers.pop(user_id, None)
+        self.agents.pop(user_id, None)
+        self.delegations.pop(user_id, None)
         if before is not None and self.names_known.get(before.name) == user_id:
             del self.names_known[before.name]
 
@@ -309,6 +332,9 @@ class FollowedState:
             list(self.roles.items()),
             list(self.users.values()),
             list(self.keys.values()),
+            self.acting,
+            list(self.agents.values()),
+            [delegation for made in self.delegations.values() for delegation in made.values()],
             _moved(self.marked, self._clock()),
             _moved(self.ended, self._clock()),
             self.whole_since,
@@ -335,6 +361,8 @@ class FollowedState:
         for user in kept.users:
             self._put(user)
         self.keys = {key.id: key for key in kept.keys}
+        self.acting = kept.acting
+        self._put_acting(kept.agents, kept.delegations)
         self.marked, self.ended = (_moved(each, self._clock()) for each in (kept.marked, kept.ended))
         self.whole_since = kept.whole_since
 

@@ -403,6 +403,17 @@ CREATE OR REPLACE TRIGGER rights_row AFTER INSERT OR DELETE OR UPDATE OF user_id
     ON sys.user_ban FOR EACH ROW EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
 CREATE OR REPLACE TRIGGER rights_row AFTER INSERT OR DELETE OR UPDATE OF user_id, scopes, expire_time
     ON sys.api_key FOR EACH ROW EXECUTE FUNCTION sys.rights_changed('key', 'id');
+CREATE OR REPLACE TRIGGER rights_row AFTER INSERT OR DELETE OR UPDATE OF user_id, owner_id, enabled, suspended
+    ON sys.agent FOR EACH ROW EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
+CREATE OR REPLACE TRIGGER rights_insert AFTER INSERT ON sys.delegation
+    REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
+CREATE OR REPLACE TRIGGER rights_update AFTER UPDATE ON sys.delegation
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
+CREATE OR REPLACE TRIGGER rights_delete AFTER DELETE ON sys.delegation
+    REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed('user', 'user_id');
 CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.user_role
     FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
 CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.role_code_life
@@ -412,6 +423,10 @@ CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys."user"
 CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.user_ban
     FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
 CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.api_key
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
+CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.agent
+    FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
+CREATE OR REPLACE TRIGGER rights_truncate AFTER TRUNCATE ON sys.delegation
     FOR EACH STATEMENT EXECUTE FUNCTION sys.rights_changed();
 
 -- Events about rights: recorded in the transaction of their cause, whatever writes it, while the feature is on.

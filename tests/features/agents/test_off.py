@@ -2,6 +2,7 @@
 
 import secrets
 
+from service.records.followed_delegations import read_delegations_of
 from tests.features.agents.conftest import DELEGATIONS, LIST, agent_of, delegated
 from tests.features.service_accounts.conftest import Workers
 from tests.support.databases import NewDatabase
@@ -54,3 +55,9 @@ async def test_with_agents_off_no_token_of_an_agent_is_accepted_and_delegations_
     async with inside_published(url, redis_url, **key) as again:
         statuses = [(await again.ask("GET", "/api/role/list", token=token)).status for token in tokens]
         assert statuses == [200, 401]
+
+
+def test_with_agents_off_followers_are_sent_none_and_refuse_their_tokens() -> None:
+    assert read_delegations_of(()) is not None
+    assert read_delegations_of(("agents",)) is None
+    assert read_delegations_of(("all",)) is None

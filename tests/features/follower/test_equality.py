@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from service.features.decisions.questions import Asked, Resource, Subject
+from service.features.follower.point import Evaluated
 from service.laboratory.analysis.answers import Answer
 from tests.features.follower.conftest import House, log_in
 from tests.support.members import query
@@ -102,10 +103,23 @@ class World:
             for opening in openings[:1]:
                 await house.hub.ask("DELETE", f"/api/opening/{opening['id']}")
 
-    def question(self, tokens: Sequence[str]) -> dict[str, Any]:
+    def kinds(self, event: dict[str, Any], _evaluated: Evaluated) -> list[str]:
+        """Return the names under which an answer is counted."""
+        return [event.get("layer") or event["reason"]]
+
+    async def new_tokens(self) -> list[str]:
+        tokens = []
+        for name in self.random.sample(list(self.users), 3):
+            try:
+                tokens.append(await log_in(self.house.hub, name))
+            except AssertionError:
+                continue  # disabled, or banned
+        return tokens
+
+    def subject(self, tokens: Sequence[str]) -> dict[str, str]:
         choice = self.random
         name = choice.choice([*self.users, "nobody"])
-        subject = choice.choice(
+        return choice.choice(
             [
                 {"type": "user", "id": choice.choice([name, name.upper()])},
                 {"type": "identity", "id": str(self.users.get(name, 10**9))},
@@ -113,6 +127,9 @@ class World:
                 {"type": "group", "id": name},
             ][: 3 if choice.random() < 0.95 else 4]
         )
+
+    def question(self, tokens: Sequence[str]) -> dict[str, Any]:
+        choice, subject = self.random, self.subject(tokens)
         if choice.random() < 0.35:
             code = choice.choice([*CODES, "orders:a:b", "system:user:list", "x"])
             return {
@@ -181,19 +198,16 @@ async def logged(log: Path, least: int) -> list[dict[str, Any]]:
     raise AssertionError(f"{len(events)} of {least} events")
 
 
-async def compared(house: House, rounds: int, questions: int, seed: int) -> dict[str, int]:
-    world = World(house, seed)
+async def compared(world: World, rounds: int, questions: int) -> dict[str, int]:
+    """Compare random answers between changes; return how many there were, by layer or reason."""
+    house = world.house
     await world.build()
     kinds: dict[str, int] = {}
-    async with house.follower(house.evaluator, name=f"equal-{seed}") as follower:
+    async with house.follower(house.evaluator, name="equal") as follower:
         tokens: list[str] = []
         for round_ in range(rounds):
             if round_ % 5 == 0:
-                for name in world.random.sample(list(world.users), 3):
-                    try:
-                        tokens.append(await log_in(house.hub, name))
-                    except AssertionError:
-                        continue  # disabled, or banned
+                tokens += await world.new_tokens()
             for _ in range(world.random.randrange(1, 4)):
                 await world.change()
             await follower.renew(wait=False)
@@ -208,13 +222,13 @@ async def compared(house: House, rounds: int, questions: int, seed: int) -> dict
                 if evaluated.answer.reason == "other_service" and evaluated.answer.decision is None:
                     continue
                 assert shown(evaluated.answer, follower.revision) == expected, question
-                kind = event.get("layer") or event["reason"]
-                kinds[kind] = kinds.get(kind, 0) + 1
+                for kind in world.kinds(event, evaluated):
+                    kinds[kind] = kinds.get(kind, 0) + 1
     return kinds
 
 
 async def test_answers_lines_and_ids_are_those_of_the_hub_through_changes(house: House) -> None:
-    kinds = await compared(house, 6, 60, 4711)
+    kinds = await compared(World(house, 4711), 6, 60)
     assert {"resource", "assurance", "permission", "account", "subject_not_active", "not_canonical"} <= set(
         kinds
     )
@@ -223,5 +237,5 @@ async def test_answers_lines_and_ids_are_those_of_the_hub_through_changes(house:
 @pytest.mark.extended
 async def test_twenty_thousand_answers_lines_and_ids_are_those_of_the_hub(house: House) -> None:
     seed = int(os.environ.get("PDP_SEED", "1"))
-    kinds = await compared(house, 200, 100, seed)
+    kinds = await compared(World(house, seed), 200, 100)
     assert sum(kinds.values()) >= 19_000

@@ -14,6 +14,7 @@ import pytest
 
 from service.features.decisions.messages import MOST_AT_ONCE
 from service.features.follower import hub as following
+from service.features.follower import rights
 from service.features.follower.following import Follower, RefusedError, seal_key_of
 from service.features.follower.kept import Kept
 from service.features.follower.library import point_of
@@ -157,7 +158,7 @@ async def renewed(follower: Follower, times: int) -> None:
 async def test_rights_that_are_not_those_of_the_hub_are_read_anew(
     house: House, monkeypatch: pytest.MonkeyPatch, forged: str
 ) -> None:
-    monkeypatch.setattr(following, "_CHECKED", 3)  # so that there are several parts
+    monkeypatch.setattr(rights, "_CHECKED", 3)  # so that there are several parts
     role = await house.role(f"forged-{forged}", house.buttons["orders:order:read"])
     user = await house.user(f"forged-{forged}", role)
     async with house.follower() as follower:
