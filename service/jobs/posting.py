@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from service import __version__
-from service.kernel.webhooks import SigningKey, signed_headers
+from service.kernel.webhooks import SigningKey, seconds_of, signed_headers
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text
 from service.settings.webhook_members import webhook_url_fault
@@ -149,8 +149,8 @@ async def posting(destination: Receiver) -> AsyncIterator[Post]:
                     extensions={"sni_hostname": url.host},
                 ) as answer,
             ):
-                _judge(answer.status_code, answer.headers.get("Retry-After", ""))
-                await _finish(answer)
+                _judge(answer.status_code, answer.headers.get("Retry-After"))
+                await finish(answer)
 
         yield send
 
@@ -169,7 +169,7 @@ async def _bounded(destination: Receiver) -> AsyncIterator[None]:
         raise PostFault(_words(error)) from None
 
 
-async def _finish(answer: "httpx.Response") -> None:
+async def finish(answer: "httpx.Response") -> None:
     """Read the rest of an accepted answer; a slow or long one ends the connection instead."""
     import httpx  # noqa: PLC0415 - see above
 
@@ -215,13 +215,13 @@ async def _resolved(url: "httpx.URL", *, internal: bool) -> Address:
     return addresses[0]
 
 
-def _judge(status: int, retry_after: str) -> None:
+def _judge(status: int, retry_after: str | None) -> None:
     if status in _OK:
         return
     if status in _REDIRECTS:
         words = f"the receiver responds with {status}, a redirect, which is not followed"
         raise PostFault(words, final=True, status=status)
-    after = float(retry_after[:6]) if retry_after.isascii() and retry_after.isdigit() else None
+    after = seconds_of(retry_after, datetime.now(UTC))
     final = status in _REFUSED and status not in _LATER
     raise PostFault(f"the receiver responds with {status}", final=final, after=after, status=status)
 

@@ -1,15 +1,19 @@
-"""Signatures of Standard Webhooks 1.0: by a shared secret (v1), or by an Ed25519 key (v1a)."""
+"""Standard Webhooks 1.0: signatures by a shared secret (v1) or an Ed25519 key (v1a), and answers."""
 
 import base64
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:  # it takes memory, and few destinations have such a key
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+GONE: Final = 410
+"""The status of a receiver that wants no more messages."""
 SEED: Final = 32
 """Bytes of the private key of Ed25519 (RFC 8032 §5.1.5); its public key may follow."""
 
@@ -52,3 +56,16 @@ def signed_headers(keys: Sequence[SigningKey], message: str, timestamp: int, bod
         "webhook-timestamp": str(timestamp),
         "webhook-signature": " ".join(key.signature(content) for key in keys),
     }
+
+
+def seconds_of(retry_after: str | None, now: datetime) -> float | None:
+    """Return the seconds of ``Retry-After`` (RFC 9110 §10.2.3); None if it is missing or invalid."""
+    if retry_after is None:
+        return None
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after[:9])
+    try:
+        moment = parsedate_to_datetime(retry_after)
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())

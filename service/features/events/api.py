@@ -31,7 +31,8 @@ class Webhook(Schema):
 
     `lag` is the age of the oldest event that it has not got, in seconds. `sent` counts accepted events, and
     `missed` events that were deleted before they were sent. `fault` is the reason of the last failure, null
-    if the last event was accepted.
+    if the last event was accepted. After the answer 410, `stopTime` is not null: nothing is sent
+    until a replay.
     """
 
     name: _Name
@@ -44,6 +45,7 @@ class Webhook(Schema):
     failures: Annotated[int, Meta(ge=0, description="Failed attempts for the next event.")]
     fault: Annotated[str, Meta(examples=["the receiver responds with 503"])] | None
     success_time: Moment | None
+    stop_time: Moment | None
 
 
 class Webhooks(Schema):
@@ -124,6 +126,7 @@ class WebhookList(Endpoint[Destinations], at="/api/webhook/list"):
                     of.failures,
                     of.reason,
                     None if of.success_time is None else moment(of.success_time),
+                    None if of.stop_time is None else moment(of.stop_time),
                 )
             )
         return Webhooks(items)
@@ -179,7 +182,8 @@ class WebhookReplays(Endpoint[Destinations], at="/api/webhook/{name}/replay"):
     async def on_post(self, context: RequestContext, body: WebhookReplayBody, name: _Name) -> WebhookReplay:
         """Send a destination the events from a time on again, in order, with their ids.
 
-        Events that wait follow them. A later time than that of the next event changes nothing.
+        Events that wait follow them. With a later time than that of the next event, none is sent again. A
+        stopped destination gets events from now on.
         """
         destination = self.part.named(name)
         async with self.part.database.transaction() as connection:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from service.features.events import store, store_destinations
 from service.features.events.store_destinations import StoredDestination
+from service.kernel.clock import rfc3339
 from service.kernel.text import counted, printable
 from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 from service.settings import EventDestination
@@ -27,6 +28,12 @@ async def events(installation: Installation) -> Finding:
         )
     for destination in destinations:
         state = stored.get(destination.name)
+        if state is not None and state.stop_time is not None:
+            name = destination.name
+            return fault(
+                f"{name} is stopped since {rfc3339(state.stop_time)}: {printable(state.reason or '')}",
+                f"correct its url and restart, then run portcullis events replay {name} --since TIME",
+            )
         if state is not None and state.lag > LATE:
             return fault(
                 f"{destination.name} is behind: {printable(state.reason or 'no process sends events')}",

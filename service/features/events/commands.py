@@ -33,6 +33,7 @@ class EventDestinationState(Schema):
     failures: int
     reason: str | None
     success_time: str | None
+    stop_time: str | None
     dead_letters: int
 
 
@@ -61,6 +62,7 @@ def _status(options: Namespace, environ: Mapping[str, str]) -> None:
                 failures=of.failures,
                 reason=of.reason,
                 success_time=None if of.success_time is None else rfc3339(of.success_time),
+                stop_time=None if of.stop_time is None else rfc3339(of.stop_time),
                 dead_letters=of.dead_letters,
             )
         )
@@ -71,6 +73,7 @@ def _status(options: Namespace, environ: Mapping[str, str]) -> None:
 def _rows(states: EventDestinationStates) -> Iterator[tuple[str, ...]]:
     yield "DESTINATION", "SENT", "LAG", "LAST SUCCESS", "DEAD LETTERS", "MISSED", "FAILS"
     for state in states.items:
+        fails = f"{'stopped: ' if state.stop_time else ''}{printable(state.reason or '')}"
         yield (
             state.name,
             str(state.sent),
@@ -78,7 +81,7 @@ def _rows(states: EventDestinationStates) -> Iterator[tuple[str, ...]]:
             state.success_time or "never",
             str(state.dead_letters),
             str(state.missed),
-            printable(state.reason or "") if state.configured else "no longer in the settings",
+            fails if state.configured else "no longer in the settings",
         )
 
 

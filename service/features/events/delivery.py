@@ -17,6 +17,7 @@ from service.features.events.store import RightsEvent
 from service.features.events.store_destinations import StoredDestination
 from service.jobs.posting import Post, PostFault, posting
 from service.kernel.clock import rfc3339
+from service.kernel.webhooks import GONE
 from service.records.database.transactions import Database
 from service.settings import EventDestination
 
@@ -123,6 +124,8 @@ class Delivery:
                 self.state = (await store_destinations.all_stored(connection)).get(name)
                 return LOOK_EVERY
             self.state = state
+            if state.stop_time is not None:
+                return LOOK_EVERY
             if state.due_in is not None and state.due_in > 0:
                 return min(state.due_in, LOOK_EVERY)
             events = await store.after(connection, state.position, BATCH)
@@ -197,10 +200,14 @@ class Delivery:
             _log.info("the delivery of events works again", destination=state.name)
 
     async def _note(self, state: StoredDestination, event: RightsEvent, fault: PostFault) -> None:
-        """Record a failed attempt for ``event``, or make it a dead letter. Raises TakenOver."""
+        """Record a failed attempt for ``event``, or make it a dead letter. Raises TakenOver.
+
+        A receiver that is gone stops the destination.
+        """
         refused = fault.status in REFUSALS and state.failures + 1 >= REFUSED_AFTER
         self.counts["failed"] += 1
-        if refused or (state.failing_for or 0.0) > DEAD_AFTER:
+        is_gone = fault.status == GONE
+        if refused or (not is_gone and (state.failing_for or 0.0) > DEAD_AFTER):
             async with self._database.transaction() as connection:
                 moved = await store_destinations.advance(
                     connection, state, self.worker, to=event.position, sent=0
@@ -213,13 +220,16 @@ class Delivery:
                 "an event is a dead letter", destination=state.name, id=message_id(event), reason=fault.fault
             )
             return
-        wait = max(backoff(state.failures), min(fault.after or 0.0, LONGEST_ASKED))
+        wait = None if is_gone else max(backoff(state.failures), min(fault.after or 0.0, LONGEST_ASKED))
         async with self._database.transaction() as connection:
             if not await store_destinations.fail(
                 connection, state, self.worker, reason=fault.fault, again_in=wait
             ):
                 raise TakenOver
-        if not self._fails or state.reason != fault.fault:
+        if wait is None:
+            self._fails = True
+            _log.error("a destination of events is stopped", destination=state.name, reason=fault.fault)
+        elif not self._fails or state.reason != fault.fault:
             self._fails = True
             _log.warning(
                 "the delivery of events fails",

@@ -74,6 +74,8 @@ rights_event_destination = sa.Table(
     sa.Column("failing_time", sa.DateTime(timezone=True)),
     sa.Column("reason", sa.Text),
     sa.Column("retry_time", sa.DateTime(timezone=True)),
+    # When the receiver has answered 410: nothing is sent until a replay.
+    sa.Column("stop_time", sa.DateTime(timezone=True)),
     sa.Column("success_time", sa.DateTime(timezone=True)),
     # Accepted events, and events that were deleted before they were sent.
     sa.Column("sent", sa.BigInteger, nullable=False, server_default=sa.text("0")),

@@ -25,8 +25,9 @@ class StoredDestination(Struct, frozen=True):
     """The state of a destination; see the schema.
 
     ``leased_for``, ``failing_for`` and ``due_in`` are seconds, by the database's clock, until the lease
-    expires, since the first failure, and until the next attempt; None without one. ``waiting_time`` is the
-    time of the oldest event after the position.
+    expires, since the first failure, and until the next attempt; None without one. ``stop_time`` is the time
+    from which on nothing is sent, since the receiver is gone. ``waiting_time`` is the time of the oldest
+    event after the position.
     """
 
     name: str
@@ -37,6 +38,7 @@ class StoredDestination(Struct, frozen=True):
     failing_for: float | None = None
     reason: str | None = None
     due_in: float | None = None
+    stop_time: datetime | None = None
     success_time: datetime | None = None
     sent: int = 0
     missed: int = 0
@@ -147,14 +149,18 @@ async def accept(connection: Connection, name: str, positions: Collection[int]) 
 
 
 async def fail(
-    connection: Connection, state: StoredDestination, worker: str, *, reason: str, again_in: float
+    connection: Connection, state: StoredDestination, worker: str, *, reason: str, again_in: float | None
 ) -> bool:
-    """Record a failed attempt for the event after the position of ``state``; see ``advance``."""
+    """Record a failed attempt for the event after the position of ``state``; see ``advance``.
+
+    Without ``again_in``, in seconds, nothing is sent until a replay.
+    """
     values = {
         "failures": _TABLE.failures + 1,
         "failing_time": sa.func.coalesce(_TABLE.failing_time, _NOW),
         "reason": reason,
-        "retry_time": _NOW + timedelta(seconds=again_in),
+        "retry_time": None if again_in is None else _NOW + timedelta(seconds=again_in),
+        "stop_time": _NOW if again_in is None else None,
     }
     failed = sa.update(rights_event_destination).where(*_unchanged(state, worker)).values(values)
     return bool((await connection.execute(failed)).rowcount)
@@ -188,7 +194,7 @@ async def dead_letters(connection: Connection, name: str, most: int) -> list[Dea
 
 
 async def replay(connection: Connection, name: str, since: datetime) -> int | None:
-    """Send the events from ``since`` on again, in order, with the next attempt due now.
+    """Send the events from ``since`` on again, in order, with the next attempt due now, also if stopped.
 
     Return the number of events to be sent, of all kinds; None for a destination without state.
     """
@@ -196,6 +202,7 @@ async def replay(connection: Connection, name: str, since: datetime) -> int | No
     first = sa.select(sa.func.min(table.position)).where(table.event_time >= since).scalar_subquery()
     before = sa.func.least(_TABLE.position, sa.func.coalesce(first - 1, _TABLE.position))
     values = {"position": before, "failures": 0, "failing_time": None, "reason": None, "retry_time": None}
+    values |= {"stop_time": None}
     moved = sa.update(rights_event_destination).where(_TABLE.name == name).values(values)
     position = await connection.scalar(moved.returning(_TABLE.position))
     if position is None:

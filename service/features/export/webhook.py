@@ -6,7 +6,6 @@ import ssl
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
 
@@ -14,17 +13,17 @@ import httpx
 
 from service import __version__
 from service.features.export.entry import Encoding, Entry, Failed, Refused, encoded_all
-from service.kernel.webhooks import SigningKey, signed_headers
+from service.jobs.posting import finish
+from service.kernel.webhooks import GONE, SigningKey, seconds_of, signed_headers
 from service.settings import Destination
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text
 
-MOST_ANSWERED: Final = 65_536
-"""Bytes that are read of an answer, so that its connection can be reused."""
 _OK: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
 _REFUSALS: Final = (400, 413, 415, 422)
 _INTERNAL: Final = 500
+_GONE_FOR: Final = 3600.0  # seconds until a receiver that is gone is asked again: no answer ends an audit
 
 
 class Webhook:
@@ -56,12 +55,12 @@ class Webhook:
                 asyncio.timeout(self._timeout),
                 self._client.stream("POST", self._url, content=body, headers=headers) as answer,
             ):
-                await _read(answer)
+                _judge(answer.status_code, answer.headers.get("Retry-After"))
+                await finish(answer)
         except TimeoutError:
             raise Failed(f"no answer within {self._timeout:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise Failed(_words(error)) from None
-        _judge(answer.status_code, answer.headers.get("Retry-After"))
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -86,19 +85,6 @@ def message_id(entries: Sequence[Entry]) -> str:
     return f"msg_{hashlib.sha256(' '.join(entry.id for entry in entries).encode()).hexdigest()[:32]}"
 
 
-def seconds_of(retry_after: str | None, now: datetime) -> float | None:
-    """Return the seconds of ``Retry-After`` (RFC 9110 §10.2.3); None if it is missing or invalid."""
-    if retry_after is None:
-        return None
-    if retry_after.isascii() and retry_after.isdigit():
-        return float(retry_after[:9])
-    try:
-        moment = parsedate_to_datetime(retry_after)
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
-
-
 def _secret(text: str, file: Path | None) -> str:
     """Return a secret from the settings or from its file, which may have changed since the start."""
     if file is None:
@@ -118,21 +104,13 @@ def _signing_keys(text: str) -> list[SigningKey]:
         raise Failed(f"the secret {error}") from None
 
 
-async def _read(answer: httpx.Response) -> None:
-    length = 0
-    async for part in answer.aiter_raw():
-        length += len(part)
-        if length > MOST_ANSWERED:
-            return
-
-
 def _judge(status: int, retry_after: str | None) -> None:
     if status in _OK:
         return
     if status in _REFUSALS:
         raise Refused(f"the receiver responds with {status}")
     explanation = "which is a redirect and is not followed" if status in _REDIRECTS else "and will be retried"
-    after = seconds_of(retry_after, datetime.now(UTC))
+    after = _GONE_FOR if status == GONE else seconds_of(retry_after, datetime.now(UTC))
     raise Failed(
         f"the receiver responds with {status}, {explanation}", retry_after=after, internal=status == _INTERNAL
     )

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 from ipaddress import ip_address
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from service.jobs.posting import PostFault, is_allowed, post
 from service.settings import ChatDestination
 from tests.features.chat.receiver import receiving
 from tests.support.cases import with_each
+from tests.support.flooding import CHUNK, DROP, ENDLESS, MOST_BUFFERED, OK, Flood, flooding
 
 KEY = base64.b64encode(b"k" * 32).decode()
 
@@ -101,6 +103,8 @@ async def test_a_redirect_is_not_followed() -> None:
         ("404 Not Found", "", True, None),
         ("429 Too Many Requests", "retry-after: 120\r\n", False, 120.0),
         ("429 Too Many Requests", "retry-after: x\r\n", False, None),
+        ("429 Too Many Requests", "retry-after: Sun, 22 Nov 2026 12:00:30 GMT\r\n", False, 0.0),
+        ("410 Gone", "", True, None),
         ("503 Service Unavailable", "", False, None),
     ],
 )
@@ -112,6 +116,36 @@ async def test_a_refusal_is_final_or_retried(
         fault = await refused(destination(receiver.url))
         assert (fault.final, fault.after) == (final, after)
         assert fault.fault == f"the receiver responds with {status[:3]}"
+
+
+@with_each(
+    ("part", "pause"),
+    [
+        (CHUNK, 0.0),
+        (DROP, 0.2),
+    ],
+)
+async def test_an_accepted_answer_without_an_end_is_left(part: bytes, pause: float) -> None:
+    async with flooding(Flood(OK + ENDLESS, part, pause)) as flood:
+        begun = monotonic()
+        await post(destination(flood.url, timeout=10), "msg_1", b"{}")
+        assert monotonic() - begun < 5
+    assert (flood.requests, flood.sent < MOST_BUFFERED) == (1, True)
+
+
+@with_each(
+    ("head", "part", "reason"),
+    [
+        (OK, b"x-more: " + b"x" * 4096 + b"\r\n", "the receiver can't be reached: RemoteProtocolError"),
+        (b"HTTP/1.1 500 No\r\n" + ENDLESS, CHUNK, "the receiver responds with 500"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", "no answer within 1 s"),
+    ],
+)
+async def test_headers_and_refusals_without_an_end_are_left(head: bytes, part: bytes, reason: str) -> None:
+    async with flooding(Flood(head, part)) as flood:
+        fault = await refused(destination(flood.url, timeout=1))
+        assert fault.fault == reason
+    assert flood.sent < MOST_BUFFERED
 
 
 async def test_a_receiver_that_is_away_is_named_without_its_address() -> None:

@@ -5,9 +5,10 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,53 @@ async def test_a_failing_receiver_gets_the_same_message_later_and_nothing_overta
     assert [event["type"] for event in hooked.receiver.events[2:]] == ["user.enabled", "user.disabled"]
     state = await hooked.state()
     assert (state["sent"], state["fault"], state["failures"], state["lag"]) == (3, None, 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [
+        ("30", 25, 31),
+        (lambda: format_datetime(datetime.now(UTC) + timedelta(minutes=20), usegmt=True), 1_150, 1_201),
+        ("999999999999999", 3_590, 3_601),
+        (lambda: "Fri, 31 Dec 9999 23:59:59 GMT", 3_590, 3_601),
+        ("soon", 0, 6),
+        ("-5", 0, 6),
+    ],
+)
+async def test_retry_after_counts_up_to_an_hour(
+    hooked: Hooked, asked: str | Callable[[], str], least: float, most: float
+) -> None:
+    text = asked if isinstance(asked, str) else asked()
+    hooked.receiver.statuses = [f"503 Busy\r\nretry-after: {text}"]
+    await hooked.change(DISABLE)
+    await hooked.delivery().step()
+    due = "SELECT extract(epoch FROM retry_time - now())::float8 FROM sys.rights_event_destination"
+    ((wait,),) = await query(hooked.site, due)
+    assert least <= wait <= most
+
+
+async def test_a_receiver_that_is_gone_stops_the_destination_until_a_replay(hooked: Hooked) -> None:
+    hooked.receiver.statuses = ["410 Gone"]
+    await hooked.change(DISABLE, ENABLE)
+    delivery = hooked.delivery()
+    await delivery.step()
+    await query(
+        hooked.site, "UPDATE sys.rights_event_destination SET failing_time = now() - interval '2 days'"
+    )
+    await hooked.due()
+    assert await delivery.step() == await hooked.delivery().step() == 5.0
+    assert len(hooked.receiver.ids) == 1, "nothing more is sent, by this worker and the next"
+    state = await hooked.state()
+    assert (state["fault"], state["deadLetters"]) == ("the receiver responds with 410", 0)
+    assert state["stopTime"] is not None
+    finding = await hooked.finding()
+    assert (finding.state, finding.message.partition(" since ")[0]) == ("fault", "warehouse is stopped")
+
+    now = datetime.now(UTC).isoformat()
+    await hooked.site.data("POST", "/api/webhook/warehouse/replay", {"from": now})
+    await delivery.step()
+    assert [event["type"] for event in hooked.receiver.events[1:]] == ["user.disabled", "user.enabled"]
+    assert ((await hooked.state())["stopTime"], (await hooked.finding()).state) == (None, "warning")
 
 
 async def test_a_refused_event_becomes_a_dead_letter_that_a_replay_sends_again(hooked: Hooked) -> None:

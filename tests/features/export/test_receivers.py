@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -28,12 +29,13 @@ import structlog
 from service.features.export.entry import Entry, Failed, Refused
 from service.features.export.receivers import receiver_of
 from service.features.export.syslog import host_name
-from service.features.export.webhook import seconds_of
+from service.kernel.webhooks import seconds_of
 from service.settings import Destination
 from service.web.observability.log_format import configure_logging
 from tests.features.export.conftest import SECRET
 from tests.features.export.receiver import HttpReceiver, answering
 from tests.support.cases import with_each
+from tests.support.flooding import CHUNK, DROP, ENDLESS, MOST_BUFFERED, OK, Flood, flooding
 from tests.support.tls import Authority
 
 
@@ -129,6 +131,28 @@ async def test_other_answers_are_a_failure_of_the_receiver(status: int) -> None:
         with pytest.raises(Failed) as failure:
             await send(destination(receiver.url, secret=SECRET), entry(1))
     assert not isinstance(failure.value, Refused)
+
+
+async def test_a_receiver_that_is_gone_is_asked_again_in_an_hour() -> None:
+    async with HttpReceiver(answer=answering(410)).listening() as receiver:
+        with pytest.raises(Failed) as failure:
+            await send(destination(receiver.url, secret=SECRET), entry(1))
+    assert failure.value.retry_after == 3600
+
+
+@with_each(
+    ("part", "pause"),
+    [
+        (CHUNK, 0.0),
+        (DROP, 0.2),
+    ],
+)
+async def test_an_accepted_answer_without_an_end_is_left(part: bytes, pause: float) -> None:
+    async with flooding(Flood(OK + ENDLESS, part, pause)) as flood:
+        begun = monotonic()
+        await send(destination(flood.url, secret=SECRET, timeout=10.0), entry(1))
+        assert monotonic() - begun < 5
+    assert (flood.requests, flood.sent < MOST_BUFFERED) == (1, True)
 
 
 async def test_the_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 // @ts-check
 /** The destinations of events about rights: what they got, a test event, dead letters, and events sent again. */
-import { button, card, h } from "../../core/dom.js";
+import { badge, button, card, h } from "../../core/dom.js";
 import { shownNumber } from "../../core/locale.js";
 import { ask, dialog, tell } from "../../parts/dialog.js";
 import { attempt } from "../../parts/preview.js";
@@ -28,7 +28,7 @@ export async function part(page) {
               "aria-label": T.lettersOf({ name: item.name }),
             })
           : shownNumber(0),
-        item.fault,
+        item.stopTime ? [badge(T.stopped, "bad"), " ", item.fault] : item.fault,
         [
           page.may("POST /api/webhook/{name}/test") &&
             button(T.test, () => test(page, item.name), { "aria-label": T.testOf({ name: item.name }) }),
