@@ -18,7 +18,16 @@ from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs, writes
 from service.web.messages.preconditions import answer_tag, content_tag
 from service.web.messages.record_schemas import shows
-from service.web.messages.schema import SEVERAL, Line, PartQuery, Published, Revision, Schema
+from service.web.messages.schema import (
+    SEVERAL,
+    Line,
+    PartQuery,
+    Published,
+    Revision,
+    Schema,
+    SentenceParams,
+    stated_as,
+)
 
 Count = Annotated[int, Meta(ge=0, examples=[296])]
 
@@ -29,6 +38,9 @@ class Worker(Schema):
 
     `ownDigest` is that of its node's static policy; `null` for an older version.
     """
+
+    fault_code: Annotated[str, Meta(examples=["published_digest_differs"])] | None
+    fault_params: SentenceParams | None
 
 
 class PolicyInForce(Schema):
@@ -78,7 +90,10 @@ class InForce(Responders, at="/api/policy"):
         context.policy = policy = self._live.current
         # A hundred thousand lines take a while to write.
         rules, total = await asyncio.to_thread(query.lines, policy)
-        workers = [Worker.of(worker) for worker in await self._watch.workers()]
+        workers = [
+            Worker.of(worker, **stated_as("fault", worker.stated_fault))
+            for worker in await self._watch.workers()
+        ]
         return PolicyInForce(
             revision=policy.revision,
             digest=policy.digest,

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from service import __version__
+from service.kernel.coded_sentences import Sentence
+from service.kernel.core_sentences import sentence
+from service.kernel.stored_sentences import StoredSentences
 from service.kernel.webhooks import SigningKey, seconds_of, signed_headers
 from service.settings.destinations import signing_keys
 from service.settings.secrecy import mounted_text
@@ -82,14 +85,18 @@ class PostFault(Exception):  # noqa: N818 - not an error of this program
     """
 
     def __init__(
-        self, fault: str, *, final: bool = False, after: float | None = None, status: int | None = None
+        self, stated: Sentence, *, final: bool = False, after: float | None = None, status: int | None = None
     ) -> None:
-        super().__init__(fault)
-        self.fault = fault
+        super().__init__(str(stated))
+        self.stated = stated
+        self.fault = str(stated)
         self.final = final
         self.after = after
         self.status = status
 
+
+STORED_FAULTS: Final = StoredSentences(lambda code, _template: code.startswith(("receiver_", "undelivered_")))
+"""Reads the stored texts of faults."""
 
 Post: TypeAlias = Callable[[str, bytes], Awaitable[None]]
 """Posts a body with the id of its message, the same for each attempt; raises ``PostFault``."""
@@ -113,9 +120,9 @@ async def posting(destination: Receiver) -> AsyncIterator[Post]:
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL:
-        raise PostFault("its url is not valid") from None
+        raise PostFault(sentence("receiver_url_invalid")) from None
     if webhook_url_fault(text) or (url.scheme == "http" and not destination.internal):
-        raise PostFault("its url is not valid")
+        raise PostFault(sentence("receiver_url_invalid"))
     keys = _keys(destination)
     async with _bounded(destination):
         address = await _resolved(url, internal=destination.internal)
@@ -164,7 +171,7 @@ async def _bounded(destination: Receiver) -> AsyncIterator[None]:
         async with asyncio.timeout(destination.timeout):
             yield
     except TimeoutError:
-        raise PostFault(f"no answer within {destination.timeout:g} s") from None
+        raise PostFault(sentence("receiver_late", seconds=f"{destination.timeout:g}")) from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:  # the last: labels too long
         raise PostFault(_words(error)) from None
 
@@ -211,7 +218,7 @@ async def _resolved(url: "httpx.URL", *, internal: bool) -> Address:
     rows = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
     addresses = [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
     if not addresses or not all(is_allowed(address, internal=internal) for address in addresses):
-        raise PostFault("its host has an address that is not allowed", final=True)
+        raise PostFault(sentence("receiver_address_refused"), final=True)
     return addresses[0]
 
 
@@ -219,11 +226,11 @@ def _judge(status: int, retry_after: str | None) -> None:
     if status in _OK:
         return
     if status in _REDIRECTS:
-        words = f"the receiver responds with {status}, a redirect, which is not followed"
-        raise PostFault(words, final=True, status=status)
+        raise PostFault(sentence("receiver_redirects", status=status), final=True, status=status)
     after = seconds_of(retry_after, datetime.now(UTC))
     final = status in _REFUSED and status not in _LATER
-    raise PostFault(f"the receiver responds with {status}", final=final, after=after, status=status)
+    stated = sentence("receiver_responds", status=status)
+    raise PostFault(stated, final=final, after=after, status=status)
 
 
 def _keys(destination: Receiver) -> list[SigningKey]:
@@ -233,7 +240,7 @@ def _keys(destination: Receiver) -> list[SigningKey]:
     try:
         return signing_keys(_secret(destination.secret, destination.secret_file))
     except ValueError as error:
-        raise PostFault(f"the secret {error}") from None
+        raise PostFault(sentence("receiver_secret_fault", fault=error)) from None
 
 
 def _secret(text: str, file: Path | None) -> str:
@@ -242,15 +249,15 @@ def _secret(text: str, file: Path | None) -> str:
         return text
     secret, complaint = mounted_text(file)
     if complaint or not secret:
-        raise PostFault(f"the file of a secret {complaint or 'is empty'}")
+        raise PostFault(sentence("receiver_file_fault", fault=complaint or "is empty"))
     return secret
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception) -> Sentence:
     """Return the reason of a failure, without the URL."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"the receiver's certificate is not accepted: {cause.verify_message}"
+            return sentence("receiver_certificate_refused", error=cause.verify_message)
         cause = cause.__cause__ or cause.__context__
-    return f"the receiver can't be reached: {type(error).__name__}"
+    return sentence("receiver_unreachable", error=type(error).__name__)

@@ -29,7 +29,7 @@ _IN_REFUSALS = (
     "null oidc origins others page password path permissions policy profile prototype public py "
     "python revision rights role roleCode roleId server service stage token true until url userName "
     "zh smtps ulimit Hn TLS Readiness menu INFO host CLUSTER NODES no noeviction maxmemory appendonly CONFIG "
-    "save yes NTP NAME within layer object unregistered "
+    "save yes NTP NAME within layer object unregistered RCPT "
 )
 NAMES_IN_REFUSALS = set(_IN_REFUSALS.split())
 """Headers, members, settings, formats and values that the sentences of the service name."""

@@ -28,9 +28,9 @@ OUR_OWN = {"service/kernel/coded_sentences.py", "service/errors.py"}
 PASSED_ON = {
     "service/authz/invariants/reading.py",
     "service/features/operations/api.py",
-    "service/features/policy_history/causes.py",
     "service/jobs/runner.py",
     "service/kernel/operator_error.py",
+    "service/kernel/stored_sentences.py",
     "service/kernel/strict_yaml.py",
     "service/kernel/type_faults.py",
 }
@@ -176,9 +176,10 @@ COMPUTED = {
     "cell_with_error",
     "cell_with_formula",
     "cell_rounded",
+    "author_gone",
 }
 """Codes that are chosen by a value: see ``sentences.py`` of the kernel, ``password_rules.py`` and
-``workbook_reading.py``.
+``workbook_reading.py``. The text of the last one is written by a function of the database.
 """
 
 

@@ -24,6 +24,7 @@ from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import codes_asked
 from service.kernel.persons import Persons
 from service.kernel.request_objects import is_for_others, role_of
+from service.kernel.stored_sentences import STORED_REFUSALS
 from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
 from service.laboratory.findings import passing
 from service.records.database.transactions import Connection, Database
@@ -160,6 +161,8 @@ class AccessRequest(Shown, kw_only=True):
     ]
     same_person_code: Annotated[str, Meta(examples=["same_person"])] | None
     same_person_params: SentenceParams | None
+    end_reason_code: Annotated[str, Meta(examples=["author_gone"])] | None
+    end_reason_params: SentenceParams | None
     may_decide: Annotated[
         list[Deciding] | None,
         Meta(
@@ -219,6 +222,7 @@ def shown_request(
         closed=closed,
         role_name=role_name,
         **stated_as("same_person", same_person),
+        **stated_as("end_reason", STORED_REFUSALS.read(request.end_reason)),
         may_decide=may_decide,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import reduce
 from time import perf_counter
 from typing import Final
 
@@ -76,9 +77,11 @@ async def _begin(settings: Settings, requests: AccessRequests, request_id: int) 
     return request.state == "approved"
 
 
-def _why(refusal: Conflict | ValidationFailed) -> str:
-    faults = [f"{fault['field']} {fault['message']}" for fault in refusal.extra.get("errors", ())]
-    return "; ".join(faults) or str(refusal)
+def _why(refusal: Conflict | ValidationFailed) -> Sentence:
+    if isinstance(refusal, Conflict):
+        return refusal.stated()
+    faults = [sentence("body_fault", field=each.field, fault=each.sentence) for each in refusal.faults]
+    return reduce(lambda first, second: sentence("both_findings", first=first, second=second), faults)
 
 
 @asynccontextmanager

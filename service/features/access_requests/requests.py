@@ -51,7 +51,7 @@ from service.records.database.transactions import Connection
 
 _log = structlog.get_logger(__name__)
 
-TOO_FEW: Final = "Too few of its approvals are still valid at the start"
+TOO_FEW: Final = sentence("too_few_approvals")
 
 
 class Asked(AccessRequest, frozen=True, kw_only=True):
@@ -275,7 +275,7 @@ class AccessRequests:
         return Saved(request)
 
     async def begin(
-        self, write: Write, request_id: int, failed: str | None = None
+        self, write: Write, request_id: int, failed: Sentence | None = None
     ) -> tuple[AccessRequest, Sequence[FieldChange]]:
         """Grant the role of a request at its start, or set the request to failed; checks all rules again.
 
@@ -357,13 +357,13 @@ class AccessRequests:
         new = Given(request.role_id, None, until, request.reason, "request")
         target = unit.check.author(request.user_id)
         if not await _may_still_ask(unit, request, now):
-            await _fail(unit, request, now, "The author is no longer allowed to request the role")
+            await _fail(unit, request, now, sentence("author_not_allowed"))
             return
         if until <= now:
-            await _fail(unit, request, now, "Its end has passed")
+            await _fail(unit, request, now, sentence("end_passed"))
             return
         if await assignments.identical(connection, target, new) is not None:
-            await _fail(unit, request, now, "The author already has the role until then")
+            await _fail(unit, request, now, sentence("role_had_until_then"))
             return
         require_demands(await roles.read(connection, request.role_id), new, now)
         user = await user_list.read(connection, request.user_id)
@@ -398,9 +398,9 @@ async def _alert(request: AccessRequest) -> None:
     )
 
 
-async def _fail(unit: UnitOfWork, request: AccessRequest, now: datetime, reason: str) -> None:
+async def _fail(unit: UnitOfWork, request: AccessRequest, now: datetime, reason: Sentence) -> None:
     """Set a request to failed with a reason, and log it."""
-    await store.end(unit.connection, request.id, "failed", now, by=None, reason=reason)
+    await store.end(unit.connection, request.id, "failed", now, by=None, reason=str(reason))
     unit.changes += _change(request, f"failed: {reason}")
 
 

@@ -10,13 +10,13 @@ from service.features.chat import store
 from service.features.chat.sending import send_test
 from service.features.chat.sentences import sentence
 from service.features.chat.store import Standing
-from service.jobs.posting import PostFault
+from service.jobs.posting import STORED_FAULTS, PostFault
 from service.records.database.transactions import Database
 from service.settings import Settings
 from service.settings.chats import ChatFormat, ChatKind
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import needs, writes
-from service.web.messages.schema import Schema
+from service.web.messages.schema import Schema, SentenceParams, stated_as
 from service.web.requests.routes import Routes
 
 
@@ -33,6 +33,8 @@ class ChatDestination(Schema):
     sent: Annotated[int, Meta(ge=0)]
     given_up: Annotated[int, Meta(ge=0)]
     fault: Annotated[str, Meta(examples=["the receiver responds with 404"])] | None
+    fault_code: Annotated[str, Meta(examples=["receiver_responds"])] | None
+    fault_params: SentenceParams | None
 
 
 class ChatDestinations(Schema):
@@ -60,7 +62,13 @@ class ChatList(Endpoint[Chat], at="/api/chat/list"):
             of = standings.get(each.name, Standing(each.name, 0, 0, 0, 0.0, None))
             items.append(
                 ChatDestination(
-                    each.name, each.format, list(each.kinds), of.waiting, of.sent, of.given_up, of.fault
+                    name=each.name,
+                    format=each.format,
+                    kinds=list(each.kinds),
+                    waiting=of.waiting,
+                    sent=of.sent,
+                    given_up=of.given_up,
+                    **stated_as("fault", STORED_FAULTS.read(of.fault)),
                 )
             )
         return ChatDestinations(items)
@@ -71,6 +79,8 @@ class ChatTestResult(Schema):
 
     accepted: bool
     fault: Annotated[str, Meta(examples=["the receiver responds with 404"])] | None
+    fault_code: Annotated[str, Meta(examples=["receiver_responds"])] | None
+    fault_params: SentenceParams | None
 
 
 class ChatTest(Endpoint[Chat], at="/api/chat/{name}/test"):
@@ -90,8 +100,8 @@ class ChatTest(Endpoint[Chat], at="/api/chat/{name}/test"):
                 try:
                     await send_test(self.part.settings, destination)
                 except PostFault as refused:
-                    return ChatTestResult(False, refused.fault)
-                return ChatTestResult(True, None)
+                    return ChatTestResult(accepted=False, **stated_as("fault", refused.stated))
+                return ChatTestResult(accepted=True, **stated_as("fault", None))
         raise NotFound(sentence("no_such_destination"))
 
 

@@ -112,7 +112,7 @@ class Sending:
                 claimed.request,
             )
         except KeyError:
-            fault = PostFault("this version has no text for it", final=True)
+            fault = PostFault(sentence("undelivered_without_text"), final=True)
         else:
             body = body_of(destination.format, claimed.kind, message, claimed.create_time)
             try:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from service.features.chat.schema import chat_message
+from service.features.chat.sentences import sentence
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.base import past
@@ -126,8 +127,8 @@ async def give_up(connection: Connection, names: Collection[str]) -> int:
     old = chat_message.c.create_time < past() - TRIED_FOR
     unknown = chat_message.c.destination.not_in(names)
     reason = sa.case(
-        (unknown, "the destination is no longer in the settings"),
-        else_=sa.func.coalesce(chat_message.c.fault, "no process has sent it"),
+        (unknown, str(sentence("undelivered_without_destination"))),
+        else_=sa.func.coalesce(chat_message.c.fault, str(sentence("undelivered_by_any_process"))),
     )
     ended: dict[str, Any] = {"state": "given_up", "fault": reason, "end_time": sa.func.now()}
     given_up = sa.update(chat_message).where(_DUE, sa.or_(old, unknown)).values(ended)
@@ -136,7 +137,7 @@ async def give_up(connection: Connection, names: Collection[str]) -> int:
 
 async def give_up_restored(connection: Connection) -> int:
     """Give up all waiting messages of a backup, and return their number; the port ``restored``."""
-    fault = "it was queued in a backup, and may have been sent since"
+    fault = str(sentence("undelivered_since_backup"))
     ended: dict[str, Any] = {"state": "given_up", "fault": fault, "end_time": sa.func.now()}
     return (await connection.execute(sa.update(chat_message).where(_WAITING).values(ended))).rowcount
 

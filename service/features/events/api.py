@@ -13,12 +13,12 @@ from service.features.events.delivery import message_id_of
 from service.features.events.sending import send_test
 from service.features.events.sentences import sentence
 from service.features.events.store_destinations import StoredDestination
-from service.jobs.posting import PostFault
+from service.jobs.posting import STORED_FAULTS, PostFault
 from service.records.database.transactions import Database
 from service.settings import EventDestination, EventInclude, EventKind, Settings
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import needs, writes
-from service.web.messages.schema import Moment, Schema, moment
+from service.web.messages.schema import Moment, Schema, SentenceParams, moment, stated_as
 from service.web.requests.routes import Routes
 
 MOST_SHOWN = 100
@@ -44,6 +44,8 @@ class Webhook(Schema):
     dead_letters: _Count
     failures: Annotated[int, Meta(ge=0, description="Failed attempts for the next event.")]
     fault: Annotated[str, Meta(examples=["the receiver responds with 503"])] | None
+    fault_code: Annotated[str, Meta(examples=["receiver_responds"])] | None
+    fault_params: SentenceParams | None
     success_time: Moment | None
     stop_time: Moment | None
 
@@ -62,6 +64,8 @@ class WebhookDeadLetter(Schema):
     event_time: Moment
     dead_time: Moment
     reason: Annotated[str, Meta(examples=["the receiver responds with 422"])]
+    reason_code: Annotated[str, Meta(examples=["receiver_responds"])]
+    reason_params: SentenceParams
 
 
 class WebhookDeadLetters(Schema):
@@ -75,6 +79,8 @@ class WebhookTestResult(Schema):
 
     accepted: bool
     fault: Annotated[str, Meta(examples=["the receiver responds with 404"])] | None
+    fault_code: Annotated[str, Meta(examples=["receiver_responds"])] | None
+    fault_params: SentenceParams | None
 
 
 class WebhookReplayBody(Schema):
@@ -116,17 +122,17 @@ class WebhookList(Endpoint[Destinations], at="/api/webhook/list"):
             of = stored.get(each.name) or StoredDestination(each.name)
             items.append(
                 Webhook(
-                    each.name,
-                    list(each.kinds),
-                    list(each.include),
-                    round(of.lag, 1),
-                    of.sent,
-                    of.missed,
-                    of.dead_letters,
-                    of.failures,
-                    of.reason,
-                    None if of.success_time is None else moment(of.success_time),
-                    None if of.stop_time is None else moment(of.stop_time),
+                    name=each.name,
+                    kinds=list(each.kinds),
+                    include=list(each.include),
+                    lag=round(of.lag, 1),
+                    sent=of.sent,
+                    missed=of.missed,
+                    dead_letters=of.dead_letters,
+                    failures=of.failures,
+                    **stated_as("fault", STORED_FAULTS.read(of.reason)),
+                    success_time=None if of.success_time is None else moment(of.success_time),
+                    stop_time=None if of.stop_time is None else moment(of.stop_time),
                 )
             )
         return Webhooks(items)
@@ -142,11 +148,11 @@ class WebhookDeadLetterList(Endpoint[Destinations], at="/api/webhook/{name}/dead
         return WebhookDeadLetters(
             [
                 WebhookDeadLetter(
-                    message_id_of(letter.event_id),
-                    letter.kind,
-                    moment(letter.event_time),
-                    moment(letter.dead_time),
-                    letter.reason,
+                    id=message_id_of(letter.event_id),
+                    kind=letter.kind,
+                    event_time=moment(letter.event_time),
+                    dead_time=moment(letter.dead_time),
+                    **stated_as("reason", STORED_FAULTS.read(letter.reason)),
                 )
                 for letter in letters
             ]
@@ -167,8 +173,8 @@ class WebhookTest(Endpoint[Destinations], at="/api/webhook/{name}/test"):
         try:
             await send_test(destination)
         except PostFault as refused:
-            return WebhookTestResult(False, refused.fault)
-        return WebhookTestResult(True, None)
+            return WebhookTestResult(accepted=False, **stated_as("fault", refused.stated))
+        return WebhookTestResult(accepted=True, **stated_as("fault", None))
 
 
 class WebhookReplays(Endpoint[Destinations], at="/api/webhook/{name}/replay"):

@@ -8,12 +8,25 @@ from msgspec import Meta
 from service.endpoints.record_endpoints import Endpoint
 from service.features.notices import store_mail as mail
 from service.features.notices import store_notices as notices
+from service.features.notices.sentences import STORED_FAULTS
 from service.features.notices.store_mail import MailFilter, MailState
+from service.kernel.stored_sentences import STORED_REFUSALS
 from service.records.database.transactions import Database
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import by_session, login, needs, writes
 from service.web.messages.record_schemas import shows
-from service.web.messages.schema import SEVERAL, Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
+from service.web.messages.schema import (
+    SEVERAL,
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Schema,
+    SentenceParams,
+    page_answer,
+    sort_keys,
+    stated_as,
+)
 
 
 class NoticeFacts(Schema, omit_defaults=True):
@@ -26,7 +39,8 @@ class NoticeFacts(Schema, omit_defaults=True):
     the reader; `state` is its final state. `device` is that of a session. `made` is the account created
     for a person whom the provider `name` knows by the name `account`, which was in use. `title` is that of a
     `review`, or of the sign-off of a `revision`. `call` is the method and path of an agent's call, which
-    waits for the `approval` of that id; `name` is then the agent.
+    waits for the `approval` of that id; `name` is then the agent. The `reason` of a failed request has a code
+    and parameters.
     """
 
     factor: Annotated[str, Meta(examples=["totp"])] | None = None
@@ -38,6 +52,8 @@ class NoticeFacts(Schema, omit_defaults=True):
     valid_from: Moment | None = msgspec.field(default=None, name="from")
     until: Moment | None = None
     reason: str | None = None
+    reason_code: Annotated[str, Meta(examples=["author_gone"])] | None = None
+    reason_params: SentenceParams | None = None
     email: str | None = None
     role: Annotated[str, Meta(examples=["auditor"])] | None = None
     days: Annotated[str, Meta(examples=["7"])] | None = None
@@ -87,7 +103,15 @@ class OwnNotices(Endpoint[Database], at="/api/user/profile/notices"):
             listed = await notices.page(connection, user_id, page=query.page, size=query.size)
             unread = await notices.unread(connection, user_id)
         page = page_answer(query, listed, Notice)
-        return NoticePage(items=page.items, page=page.page, size=page.size, total=page.total, unread=unread)
+        items = [msgspec.structs.replace(each, facts=_stated(each.facts)) for each in page.items]
+        return NoticePage(items=items, page=page.page, size=page.size, total=page.total, unread=unread)
+
+
+def _stated(facts: NoticeFacts) -> NoticeFacts:
+    """Return the same with the code of the reason, which people write unless the request has failed."""
+    if facts.state != "failed" or facts.reason is None:
+        return facts
+    return msgspec.structs.replace(facts, **stated_as("reason", STORED_REFUSALS.read(facts.reason)))
 
 
 class OwnReadNotices(Endpoint[Database], at="/api/user/profile/notices/read"):
@@ -114,6 +138,9 @@ class MailEntry(Schema):
     reason of the last failure: the SMTP command, and the codes of the answer.
     """
 
+    fault_code: Annotated[str, Meta(examples=["smtp_answered"])] | None
+    fault_params: SentenceParams | None
+
 
 class MailQuery(PageQuery):
     """Filters and order of mails."""
@@ -132,4 +159,7 @@ class MailList(Endpoint[Database], at="/api/mail/list"):
             listed = await mail.page(
                 connection, query.filter(MailFilter), page=query.page, size=query.size, sort=query.sort
             )
-        return page_answer(query, listed, MailEntry)
+        items = [
+            MailEntry.of(each, **stated_as("fault", STORED_FAULTS.read(each.fault))) for each in listed.items
+        ]
+        return Page(items=items, page=query.page, size=query.size, total=listed.total)

@@ -5,7 +5,8 @@ from typing import Final
 
 from service.features.notices import store_mail as mail
 from service.features.notices.mail_server import MailFault, MailServer
-from service.features.notices.sentences import sentence
+from service.features.notices.sentences import STORED_FAULTS, sentence
+from service.kernel.coded_sentences import Sentence
 from service.operator.findings import Check, Finding, Installation, fault, ok, warning
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
@@ -26,7 +27,7 @@ async def mails(installation: Installation) -> Finding:
         async with MailServer(hurried) as server:
             await server.try_sender()
     except MailFault as refused:
-        return fault(sentence("mail_server_unusable", fault=refused.fault), sentence("see_mail_guide"))
+        return fault(sentence("mail_server_unusable", fault=refused.stated), sentence("see_mail_guide"))
     async with installation.records() as connection:
         standing = await mail.standing(connection)
     if (troubled := _of_outbox(standing)) is not None:
@@ -36,11 +37,15 @@ async def mails(installation: Installation) -> Finding:
     return ok(sentence("mail_server_responds", waiting=standing.waiting))
 
 
+def _stated(standing: mail.MailStanding) -> Sentence:
+    return STORED_FAULTS.read(standing.fault or "")
+
+
 def _of_outbox(standing: mail.MailStanding) -> Finding | None:
     """Return the finding about waiting and given-up mails; None if all is well."""
     if standing.refused > 1:
         return fault(
-            sentence("mails_rejected", count=standing.refused, fault=standing.fault),
+            sentence("mails_rejected", count=standing.refused, fault=_stated(standing)),
             sentence("test_mail"),
         )
     if standing.given_up:
@@ -51,7 +56,7 @@ def _of_outbox(standing: mail.MailStanding) -> Finding | None:
     if standing.oldest > MAIL_LATE:
         late = {"count": standing.waiting, "hours": f"{standing.oldest / 3600:.1f}"}
         return warning(
-            sentence("mails_late_because", **late, fault=standing.fault)
+            sentence("mails_late_because", **late, fault=_stated(standing))
             if standing.fault
             else sentence("mails_late", **late),
             sentence("waiting_mails"),

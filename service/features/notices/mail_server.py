@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 import idna
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected, SMTPTimeoutError
 
+from service.features.notices.sentences import sentence
 from service.kernel.closable import Closable
+from service.kernel.coded_sentences import Sentence
 from service.kernel.value_rules import EMAIL
 from service.settings import Settings
 
@@ -38,9 +40,12 @@ class MailFault(Exception):  # noqa: N818 - it says what is wrong
     §4.2.1: a client should not repeat a command refused with 5yz).
     """
 
-    def __init__(self, fault: str, answer: str = "", *, of_server: bool = False, final: bool = False) -> None:
-        super().__init__(fault)
-        self.fault: Final = fault
+    def __init__(
+        self, stated: Sentence, answer: str = "", *, of_server: bool = False, final: bool = False
+    ) -> None:
+        super().__init__(str(stated))
+        self.stated: Final = stated
+        self.fault: Final = str(stated)
         self.answer: Final = answer
         self.of_server: Final = of_server
         self.final: Final = final
@@ -118,7 +123,7 @@ class MailServer(Closable):
         await self.connect()
         assert self._smtp is not None  # noqa: S101 - connected
         if not recipient.isascii() and not self._smtp.supports_extension("smtputf8"):
-            raise MailFault("RCPT: the mail server only accepts ASCII addresses", final=True)
+            raise MailFault(sentence("smtp_ascii_only"), final=True)
         options = [] if recipient.isascii() else ["SMTPUTF8"]
         with _as_mail_fault("MAIL"):
             async with asyncio.timeout(ENVELOPE_SHARE * self._mail.timeout):
@@ -149,12 +154,12 @@ class MailServer(Closable):
 def deliverable(address: str) -> str:
     """Return an address with its domain in ASCII (RFC 5891); ``MailFault`` for an invalid address."""
     if EMAIL(address) is not None:
-        raise MailFault("it has no valid email address", final=True)
+        raise MailFault(sentence("mail_without_address"), final=True)
     local, _, domain = address.rpartition("@")
     try:
         return f"{local}@{domain if domain.isascii() else idna.encode(domain, uts46=True).decode()}"
     except idna.IDNAError:
-        raise MailFault("its email address has no valid domain", final=True) from None
+        raise MailFault(sentence("mail_without_domain"), final=True) from None
 
 
 @contextmanager
@@ -166,21 +171,23 @@ def _as_mail_fault(command: str, *, of_mail: bool = False) -> Iterator[None]:
         final = not of_server and error.code in _PERMANENT
         enhanced = _ENHANCED.search(error.message)
         codes = f"{error.code} {enhanced[0]}" if enhanced else str(error.code)
-        raise MailFault(f"{command}: {codes}", error.message, of_server=of_server, final=final) from None
+        stated = sentence("smtp_answered", command=command, codes=codes)
+        raise MailFault(stated, error.message, of_server=of_server, final=final) from None
     except (SMTPException, OSError) as error:
-        raise MailFault(f"{command}: {_words(error)}", of_server=not of_mail) from None
+        stated = sentence("smtp_failed", command=command, reason=_words(error))
+        raise MailFault(stated, of_server=not of_mail) from None
 
 
 def _words(error: BaseException) -> str:
     cause = error.__cause__ or error
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return f"the certificate is refused: {cause.verify_message}"
+        return sentence("smtp_certificate_refused", error=cause.verify_message)
     if isinstance(cause, ssl.SSLError):
-        return f"TLS failed: {cause.reason}"
+        return sentence("smtp_tls_failed", error=cause.reason)
     if isinstance(error, SMTPTimeoutError | TimeoutError):
-        return "no answer in time"
+        return sentence("smtp_late")
     if isinstance(cause, SMTPServerDisconnected):
-        return "the server has closed the connection"
+        return sentence("smtp_closed")
     if isinstance(cause, OSError) and cause.strerror:
         return cause.strerror
     return error.message if isinstance(error, SMTPException) else type(error).__name__

@@ -174,7 +174,7 @@ class Sending:
         except MailFault as fault:
             await self._failed(database, claimed, fault)
             if fault.of_server:
-                raise OperatorError(sentence("mail_server_refuses", fault=fault.fault)) from None
+                raise OperatorError(sentence("mail_server_refuses", fault=fault.stated)) from None
         else:
             await self._note(database, claimed, None)
             self.counts["sent"] += 1
@@ -186,9 +186,9 @@ class Sending:
             link = None if sealed is None else self._keys.open(sealed, about(claimed.message_id)).decode()
             return message_of(claimed, recipient, sender, site, link)
         except Unavailable:
-            raise MailFault("the link can't be read: see auth.factor_key") from None
+            raise MailFault(sentence("mail_link_unreadable")) from None
         except KeyError:
-            raise MailFault("this version has no text for it") from None
+            raise MailFault(sentence("undelivered_without_text")) from None
 
     async def _failed(self, database: Database, claimed: WaitingMail, fault: MailFault) -> None:
         await self._note(database, claimed, fault)

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from msgspec import Meta, Struct
 
 from service.features.notices.schema import mail
+from service.features.notices.sentences import sentence
 from service.kernel.value_rules import Id
 from service.records.database.filters import equals, one_of
 from service.records.database.paging import RecordList
@@ -170,7 +171,7 @@ async def give_up_all(connection: Connection, fault: str) -> int:
 
 async def give_up_restored(connection: Connection) -> int:
     """Give up all waiting mails of a backup, and return their number; the port ``restored``."""
-    return await give_up_all(connection, "it was queued in a backup, and may have been sent since")
+    return await give_up_all(connection, str(sentence("undelivered_since_backup")))
 
 
 async def forget_ended(connection: Connection) -> None:

@@ -64,6 +64,8 @@ sentence: Final = feature_sentences(
         "missing: {missing}",
         "list_open_requests": "add the lists of the shipped file to invariants.yaml of policy.folder",
         "invariants_hold": "{count} statements hold",
+        "worker_behind": "{worker} with {revision}",
+        "worker_faulty": "{worker} with {revision} ({fault})",
         "workers_behind": "{count} of {all} do not use revision {revision}: {workers}",
         "restart_nodes": "restart these nodes with the same version and settings",
         "workers_agree": "{count} workers use revision {revision}",

@@ -18,6 +18,7 @@ from service.features.reviews.schema import Apply, Item, OnSilence, Verdict
 from service.features.reviews.store import ItemFilter, Progress, ReviewFilter, Visible
 from service.kernel.coded_sentences import Sentence
 from service.kernel.request_objects import CLOSE_OTHERS, assignment_for, code_of_review
+from service.kernel.stored_sentences import STORED_REFUSALS
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records.database.transactions import Connection, Database
 from service.settings import Oplog
@@ -125,6 +126,8 @@ class ReviewItem(Schema, kw_only=True):
     ]
     same_person_code: Annotated[str, Meta(examples=["same_person"])] | None
     same_person_params: SentenceParams | None
+    outcome_reason_code: Annotated[str, Meta(examples=["outcome_ended"])] | None
+    outcome_reason_params: SentenceParams | None
 
 
 class ItemDecisionBody(Schema, kw_only=True):
@@ -171,7 +174,9 @@ def _shown(review: stored.Review, progress: Progress | None) -> Review:
 def _shown_item(
     item: Item, roles: Mapping[str, Mapping[str, list[str]]], same_person: Sentence | None = None
 ) -> ReviewItem:
-    return ReviewItem.of(item, **roles[item.role_code], **stated_as("same_person", same_person))
+    reason = STORED_REFUSALS.read(item.outcome_reason)
+    stated = stated_as("same_person", same_person) | stated_as("outcome_reason", reason)
+    return ReviewItem.of(item, **roles[item.role_code], **stated)
 
 
 class ReviewEndpoint(Responders):

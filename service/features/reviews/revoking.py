@@ -12,6 +12,7 @@ from service.administration.delegation import DelegationCheck
 from service.administration.events import BEFORE_ROLES_TAKEN
 from service.features.reviews import store as reviews
 from service.features.reviews.schema import Item, Outcome
+from service.features.reviews.sentences import sentence
 from service.kernel.clock import rfc3339
 from service.kernel.notify import Notices
 from service.kernel.origin import FieldChange, values_change
@@ -19,10 +20,10 @@ from service.records import accounts, assignments
 from service.records.assignments import Given, Window
 from service.records.database.transactions import Connection
 
-_ENDED: Final = "The assignment has already ended"
-_ENDS_BEFORE: Final = "The assignment already ends before that time"
-_OVER: Final = "The new end was in the past or not after the start, so the assignment ended at once"
-_SAME: Final = "Another assignment of the role has the same start and end"
+_ENDED: Final = str(sentence("outcome_ended"))
+_ENDS_BEFORE: Final = str(sentence("outcome_ends_before"))
+_OVER: Final = str(sentence("outcome_over"))
+_SAME: Final = str(sentence("outcome_same"))
 
 
 @dataclass(slots=True)

@@ -113,7 +113,9 @@ class TableBody(Generic[T]):
             return await asyncio.to_thread(lambda: self._made(self._from_lines(body), strict=True))
         if not content_type.startswith(JSON):
             raise UnsupportedMediaType(
-                sentence("table_type", types=f"{JSON}, {JSON_LINES} or {CSV}", workbook=XLSX)
+                sentence(
+                    "table_type", types=sentence("either", first=[JSON, JSON_LINES], last=CSV), workbook=XLSX
+                )
             )
         rows = getattr(await self._json.read(request), self._name)
         return await asyncio.to_thread(lambda: self._made(enumerate(rows, 1), strict=True))

@@ -10,7 +10,7 @@ from msgspec import Meta
 from service.features.tables.table_bodies import CSV, Table, rows_of
 from service.features.tables.table_import import TableRow
 from service.web.content.streams import Format, Stream, TableFormat, WithMark, file_of
-from service.web.messages.schema import Schema
+from service.web.messages.schema import Schema, SentenceParams, stated_as
 
 
 def table_file(
@@ -86,6 +86,8 @@ class ImportedRow(Schema):
     outcome: Literal["created", "updated"]
     changes: list[str]
     note: str | None
+    note_code: Annotated[str, Meta(examples=["created_without_password"])] | None
+    note_params: SentenceParams | None
 
 
 class ImportReport(Schema):
@@ -102,7 +104,7 @@ def report_of(rows: Iterable[Any], *, dry_run: bool) -> ImportReport:
     """Return the answer for ``rows``, each a record with the attributes of an ``ImportedRow``."""
     rows = list(rows)
     counts = Counter(row.outcome for row in rows)
-    changed = [ImportedRow.of(row) for row in rows if row.outcome != UNCHANGED]
+    changed = [ImportedRow.of(row, **stated_as("note", row.note)) for row in rows if row.outcome != UNCHANGED]
     return ImportReport(dry_run, counts["created"], counts["updated"], counts[UNCHANGED], changed)
 
 

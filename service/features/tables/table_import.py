@@ -11,6 +11,7 @@ from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.events import watching
 from service.authn.revocations import Revocations
 from service.features.bulk_acts.many_rows import WITHIN, RowFaults
+from service.kernel.coded_sentences import Sentence
 from service.kernel.fields import camel
 from service.kernel.identity import Caller
 from service.kernel.origin import FieldChange
@@ -28,7 +29,7 @@ class ImportedRow:
     name: str
     outcome: Outcome
     changes: tuple[str, ...] = ()
-    note: str | None = None
+    note: Sentence | None = None
 
 
 Prepared = TypeVar("Prepared")
@@ -72,7 +73,11 @@ class Work:
     changes: list[FieldChange] = field(default_factory=list)
 
     def tell(
-        self, table_row: TableRow, outcome: Outcome, fields: Collection[str] = (), note: str | None = None
+        self,
+        table_row: TableRow,
+        outcome: Outcome,
+        fields: Collection[str] = (),
+        note: Sentence | None = None,
     ) -> None:
         """Add the outcome of a row, with the changed fields."""
         self.done.append(ImportedRow(table_row.row, table_row.name, outcome, tuple(map(camel, fields)), note))

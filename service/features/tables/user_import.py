@@ -167,7 +167,7 @@ async def _edit(work: Work, user: Wanted, before: User, edits: list[Edit], notic
             work.tell(user.given, "updated", user.changes)
 
 
-WITHOUT_PASSWORD: Final = "created disabled, since the row has no password"  # noqa: S105 - a note, no password
+WITHOUT_PASSWORD: Final = sentence("created_without_password")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.coded_sentences import Sentence
+from service.kernel.stored_sentences import STORED_REFUSALS
 from service.records.database.row_mapper import RowMapper
 from service.records.schema.policy import policy_worker
 
@@ -67,6 +69,11 @@ class PolicyWorker(Struct, frozen=True):
     seen_time: datetime
     own_digest: str | None
     facts: NodeFacts | None = None
+
+    @property
+    def stated_fault(self) -> Sentence | None:
+        """The fault as a sentence; None without a fault."""
+        return STORED_REFUSALS.read(self.fault)
 
     @property
     def seal_keys(self) -> frozenset[str]:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from functools import cache
+from functools import cache, reduce
 from types import UnionType
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin
 from urllib.parse import unquote_plus
@@ -113,7 +113,8 @@ class JsonBody(Generic[S]):
     def _not_json(self) -> UnsupportedMediaType:
         # A 415 to a PATCH lists the accepted media types (RFC 5789 §2.2).
         accepts = {"Accept-Patch": ", ".join(self._media_types)} if MERGE_PATCH in self._media_types else None
-        message = sentence("body_type", types=" or ".join(self._media_types))
+        types = reduce(lambda first, last: sentence("either", first=first, last=last), self._media_types)
+        message = sentence("body_type", types=types)
         return UnsupportedMediaType(message, headers=accepts)
 
 

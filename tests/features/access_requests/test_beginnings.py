@@ -118,7 +118,10 @@ async def test_what_is_approved_waits_for_its_beginning_and_ends_when_it_was_ask
             "Too few of its approvals are still valid",
         ),
         ("UPDATE sys.access_request SET duration = 30", "Its end has passed"),
-        ("UPDATE sys.role SET max_duration = 1 WHERE role_code = 'heron'", "until must be at most 1 seconds"),
+        (
+            "UPDATE sys.role SET max_duration = 1 WHERE role_code = 'heron'",
+            "until: must be at most 1 seconds",
+        ),
     ],
 )
 async def test_all_is_decided_anew_at_the_beginning(

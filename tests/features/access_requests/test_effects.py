@@ -103,3 +103,7 @@ async def test_a_grant_that_would_break_a_statement_at_its_beginning_fails_with_
     ended = await shown(kestrel, request)
     assert ended["state"] == "failed"
     assert ended["endReason"] == "This would violate an invariant of the policy: apart-in-users"
+    assert (ended["endReasonCode"], ended["endReasonParams"]) == (
+        "invariant_violated",
+        {"names": "apart-in-users"},
+    )

@@ -145,19 +145,39 @@ async def test_a_full_outbox_drops_messages_and_never_holds_up_a_writer(
 
 async def test_a_test_message_is_posted_at_once_and_a_refused_one_says_why(channel: Channel) -> None:
     target = "/api/chat/approvers/test"
-    assert await channel.site.data("POST", target) == {"accepted": True, "fault": None}
+    assert await channel.site.data("POST", target) == {
+        "accepted": True,
+        "fault": None,
+        "faultCode": None,
+        "faultParams": None,
+    }
     ((_, _, body),) = channel.receiver.requests
     assert "Test" in body.decode()
     channel.receiver.status = "404 Not Found"
     answer = await channel.site.ask("POST", target)
-    assert answer.json["data"] == {"accepted": False, "fault": "the receiver responds with 404"}
+    assert answer.json["data"] == {
+        "accepted": False,
+        "fault": "the receiver responds with 404",
+        "faultCode": "receiver_responds",
+        "faultParams": {"status": 404},
+    }
     assert "S3cret" not in answer.body.decode()
     assert (await channel.site.ask("POST", "/api/chat/nobody/test")).status == 404
     entries = await logged_tests(channel.site)
-    kept = {(each["status"], each["url"], json.dumps(each["response"].get("data"))) for each in entries}
+    kept = {
+        (each["status"], each["url"], json.dumps(each["response"].get("data"), sort_keys=True))
+        for each in entries
+    }
     assert {
-        (200, target, '{"fault": null, "accepted": true}'),
-        (200, target, '{"fault": "the receiver responds with 404", "accepted": false}'),
+        (200, target, '{"accepted": true, "fault": null, "faultCode": null, "faultParams": null}'),
+        (
+            200,
+            target,
+            (
+                '{"accepted": false, "fault": "the receiver responds with 404", '
+                '"faultCode": "receiver_responds", "faultParams": {"status": 404}}'
+            ),
+        ),
     } < kept
     assert "S3cret" not in json.dumps(entries)
 

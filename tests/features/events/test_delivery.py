@@ -314,12 +314,17 @@ async def test_the_operator_tests_a_destination_and_sends_events_again(
     hooked: Hooked, tmp_path: Path
 ) -> None:
     tested = await hooked.site.data("POST", "/api/webhook/warehouse/test")
-    assert tested == {"accepted": True, "fault": None}
+    assert tested == {"accepted": True, "fault": None, "faultCode": None, "faultParams": None}
     assert hooked.receiver.events[-1]["type"] == "test"
     verified(*hooked.receiver.requests[-1])
     hooked.receiver.statuses = ["404 Not Found"]
     tested = await hooked.site.data("POST", "/api/webhook/warehouse/test")
-    assert tested == {"accepted": False, "fault": "the receiver responds with 404"}
+    assert tested == {
+        "accepted": False,
+        "fault": "the receiver responds with 404",
+        "faultCode": "receiver_responds",
+        "faultParams": {"status": 404},
+    }
     assert (await hooked.site.ask("POST", "/api/webhook/nowhere/test")).status == 404
     command = partial(portcullis, tmp_path, "events", **hooked.own_stores())
     done = await asyncio.to_thread(command, "replay", "warehouse", "--since", "2026-01-01T00:00:00Z")

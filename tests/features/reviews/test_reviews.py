@@ -224,6 +224,7 @@ async def test_what_was_decided_and_can_not_be_applied_says_why(house: Inside) -
     settled = {item["userName"]: item for item in await items(house, review)}
     assert (settled["admin"]["outcome"], settled["heron"]["outcome"]) == ("refused", "revoked")
     assert "all permissions" in settled["admin"]["outcomeReason"]
+    assert settled["admin"]["outcomeReasonCode"] == "last_full_administrator"
 
 
 async def test_an_assignment_that_ended_before_is_left_alone(house: Inside) -> None:

@@ -3,6 +3,8 @@
 from tests.support.inside import Inside
 from tests.web.driver import Answer
 
+NO_NOTE = {"note": None, "noteCode": None, "noteParams": None}
+"""Of a row about which there is nothing to say."""
 KINDS = {
     "csv": "text/csv",
     "json": "application/json",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.features.tables import tables
-from tests.features.tables.tables import KINDS, faults
+from tests.features.tables.tables import KINDS, NO_NOTE, faults
 from tests.support.cases import with_each
 from tests.support.inside import Inside
 from tests.support.members import member, query
@@ -109,13 +109,13 @@ async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> No
         "updated": 1,
         "unchanged": 1,
         "rows": [
-            {"row": 1, "name": "clerk", "outcome": "created", "changes": [], "note": None},
+            {"row": 1, "name": "clerk", "outcome": "created", "changes": [], **NO_NOTE},
             {
                 "row": 2,
                 "name": "auditor",
                 "outcome": "updated",
                 "changes": ["roleName", "description", "enabled", "permissions"],
-                "note": None,
+                **NO_NOTE,
             },
         ],
     }

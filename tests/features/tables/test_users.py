@@ -16,7 +16,7 @@ from service.features.embedded.stores import EmbeddedStores
 from service.features.tables.api_tables import ImportedUser
 from service.kernel.fields import camel
 from service.records import role_rights
-from tests.features.tables.tables import KINDS, faults, send
+from tests.features.tables.tables import KINDS, NO_NOTE, faults, send
 from tests.support.inside import Inside, inside
 from tests.support.inside_fixtures import ServiceWith
 from tests.support.members import member, query
@@ -168,13 +168,13 @@ async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> No
         "updated": 1,
         "unchanged": 1,
         "rows": [
-            {"row": 1, "name": "heron", "outcome": "created", "changes": [], "note": None},
+            {"row": 1, "name": "heron", "outcome": "created", "changes": [], **NO_NOTE},
             {
                 "row": 2,
                 "name": "OTTER",
                 "outcome": "updated",
                 "changes": ["nickName", "email", "gender", "roles"],
-                "note": None,
+                **NO_NOTE,
             },
         ],
     }
@@ -188,6 +188,7 @@ async def test_a_new_user_without_a_password_is_disabled_and_nobody_knows_one(ho
     report = await give(house, {"userName": "heron", "nickName": "Heron", "status": "enabled"})
 
     assert report["rows"][0]["note"] == "created disabled, since the row has no password"
+    assert report["rows"][0]["noteCode"] == "created_without_password"
     assert (await people(house))["heron"]["status"] == "disabled"
     for guess in ("", "heron", "-", ADMINISTRATOR_PASSWORD):
         body = {"userName": "heron", "password": guess or "x"}

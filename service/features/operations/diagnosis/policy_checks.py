@@ -13,20 +13,23 @@ from service.authz.publishing.sync import differences
 from service.features.operations.sentences import sentence
 from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
+from service.kernel.coded_sentences import Sentence
 from service.kernel.feature import off_by
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
+from service.kernel.text import printable
 from service.laboratory.analysis.sources import standing_of
 from service.laboratory.findings.approver_findings import approver_findings
 from service.laboratory.findings.request_findings import request_findings
 from service.laboratory.findings.stored_findings import unmet_demands
-from service.operator.findings import Finding, Installation, fault, few, ok, warning
+from service.operator.findings import Finding, Installation, fault, few, few_of, ok, warning
 from service.records import role_holdings
 from service.records.installation import seed_catalogue
 from service.records.installation.feature_rows import rows_in_need
 from service.records.installation.migrate import unmigrated
 from service.records.installation.seed_catalogue import describe_additions
 from service.records.published import bit_positions, policy_revisions, policy_workers
+from service.records.published.policy_workers import PolicyWorker
 
 _SHIPPED = "service/shipped/"
 _LATELY = timedelta(days=30)
@@ -90,6 +93,13 @@ async def invariants(installation: Installation) -> Finding:
     )
 
 
+def _behind(worker: PolicyWorker) -> Sentence:
+    stated = {"worker": printable(worker.worker), "revision": worker.revision}
+    if worker.fault is None:
+        return sentence("worker_behind", **stated)
+    return sentence("worker_faulty", fault=worker.stated_fault, **stated)
+
+
 async def policy_workers_agree(installation: Installation) -> Finding:
     """A worker that can't load the newest revision decides by an old one."""
     async with installation.records() as connection:
@@ -103,10 +113,7 @@ async def policy_workers_agree(installation: Installation) -> Finding:
             if present
             else sentence("no_worker")
         )
-    late = few(
-        f"{worker.worker} with {worker.revision}{f' ({worker.fault})' if worker.fault else ''}"
-        for worker in behind
-    )
+    late = few_of(map(_behind, behind))
     return warning(
         sentence("workers_behind", count=len(behind), all=len(present), revision=newest, workers=late),
         sentence("restart_nodes"),

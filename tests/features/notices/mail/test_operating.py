@@ -73,6 +73,8 @@ async def test_a_service_sends_what_waits_and_answers_requests_while_the_mail_se
                     "createTime",
                     "endTime",
                     "fault",
+                    "faultCode",
+                    "faultParams",
                 }
                 operations = await service.data("GET", "/api/operation-log/list")
                 jobs = await service.data("GET", "/api/jobs")
@@ -104,6 +106,7 @@ async def test_the_outbox_is_listed_by_state_kind_and_user_the_newest_first(
                 (entry,) = (await service.data("GET", f"/api/mail/list?{query}"))["items"]
                 assert entry["recipient"] == recipient, query
             assert every[0]["fault"] == "RCPT: 550"
+            assert (every[0]["faultCode"], every[0]["faultParams"]["codes"]) == ("smtp_answered", "550")
             assert (await service.ask("GET", "/api/mail/list?state=lost")).status == 422
             assert "V3ry" not in json.dumps(every)
 
