@@ -1,5 +1,6 @@
 """Erasures by the API: who may erase whom, what stays, and that the logs still verify."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -9,10 +10,13 @@ import pytest
 import redis
 
 from service.audit.chain.form import Chain
+from service.authn.opening import SessionOpening
+from service.authn.proving import PasswordProof
 from service.errors import Unavailable
 from service.features.audit_proof.days import Audit
 from service.features.embedded.stores import EmbeddedStores
 from service.features.personal_data.erasures import Passes
+from service.features.personal_data.inventory import inventory
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.settings import Auth, Redis
@@ -226,6 +230,85 @@ async def test_only_a_fresh_session_with_two_factors_erases_and_nobody_the_own_a
     for text in ("", " "):
         assert (await erase(site, ann.user_id, text)).status == 422
     assert await query(site, 'SELECT 1 FROM sys."user" WHERE id = %s', ann.user_id) == [(1,)]
+
+
+class Held:
+    """Holds the first call of a method, before or after it has run, until it is let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type, name: str, *, after: bool) -> None:
+        self.reached, self.free = asyncio.Event(), asyncio.Event()
+        real = getattr(kind, name)
+
+        async def held(*given: Any, **named: Any) -> Any:
+            first = not self.reached.is_set()
+            if first and not after:
+                await self.wait()
+            result = await real(*given, **named)
+            if first and after:
+                await self.wait()
+            return result
+
+        monkeypatch.setattr(kind, name, held)
+
+    async def wait(self) -> None:
+        """Wait until the erasure is over."""
+        self.reached.set()
+        await self.free.wait()
+
+
+@pytest.mark.usefixtures("admin")
+@pytest.mark.parametrize(
+    "held_at",
+    [
+        (PasswordProof, "compare", False),
+        (PasswordProof, "compare", True),
+        (SessionStore, "open_session", False),
+        (SessionStore, "open_session", True),
+        (SessionOpening, "open", True),
+    ],
+)
+async def test_a_login_in_flight_opens_no_session_and_leaves_nothing(
+    site: Inside,
+    stores: EmbeddedStores,
+    monkeypatch: pytest.MonkeyPatch,
+    held_at: tuple[type, str, bool],
+) -> None:
+    kind, name, after = held_at
+    bird = f"in-flight-{kind.__name__}-{name}-{after}".lower().replace("_", "-")
+    agent = f"Zyxbrowser/{bird}"
+    order = {"userName": bird, "nickName": bird.upper(), "password": PASSWORD}
+    user_id = (await site.data("POST", "/api/user", order))["id"]
+    body = json.dumps({"userName": bird, "password": PASSWORD}).encode()
+    held = Held(monkeypatch, kind, name, after=after)
+    login = asyncio.create_task(
+        site.ask_from(
+            ADDRESS, "POST", "/api/auth/login", ("User-Agent", agent), JSON, body=body, token="none"
+        )
+    )
+    await held.reached.wait()
+    assert (await erase(site, user_id)).status == 200
+    held.free.set()
+    answer = await login
+    if answer.status == 200:
+        token = answer.json["data"]["accessToken"]
+        assert (await site.ask("GET", "/api/user/info", token=token)).status == 401
+    else:
+        assert (answer.status, answer.code) in {(401, "login_failed"), (503, "unavailable")}
+
+    entry = f"SELECT count(*) FROM sys.login_log WHERE request_id = '{answer.header('x-request-id')}'"
+    await until_row(site, entry, (1,))
+    while await pass_again(site, user_id):
+        pass
+    database = str(psycopg.conninfo.conninfo_to_dict(site.database_url)["dbname"])
+    with psycopg.connect(stores.url_of(database, administrator=True), autocommit=True) as connection:
+        running = {("erasure", each) for each in ("names", "searched", "pattern")}
+        assert Search(connection, (bird, agent)).columns() <= running
+        for kept in inventory():
+            if kept.rows == "account" and kept.owner:
+                count = f'SELECT count(*) FROM sys."{kept.table}" WHERE {kept.owner} = {user_id}'
+                assert connection.execute(count.encode()).fetchone() == (0,), kept.table
+    assert keys_with(site, bird, agent) == []
+    assert await faults(site) == []
 
 
 @pytest.mark.usefixtures("admin")
