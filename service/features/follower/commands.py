@@ -43,6 +43,7 @@ _NUMBERS = {
     "decision_log_allows": "the share of allowed questions to log, 0 to 1; 1",
 }
 _START = "Start it by portcullis pdp with these settings"
+_UPDATE = "Update all its nodes, unless its feature agents is off"
 _WITHIN = 5.0  # seconds for each question of the doctor
 
 
@@ -166,3 +167,12 @@ async def _process(settings: PdpSettings) -> AsyncIterator[Finding]:
         yield Finding("warning", "process", "it runs with other settings than these")
     else:
         yield Finding("ok", "process", f"revision {facts['revision']}, rights {facts['rights']}")
+    if facts["status"] == "up":
+        yield _agents(facts.get("agents"))
+
+
+def _agents(acting: bool | None) -> Finding:
+    """Return the finding about tokens of agents; ``acting`` as in ``Changes``."""
+    if acting is None:
+        return Finding("warning", "agents", f"tokens are refused: the hub sends no delegations. {_UPDATE}")
+    return Finding("ok", "agents", "tokens are accepted" if acting else "all agents are switched off")

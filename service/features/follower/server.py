@@ -330,6 +330,7 @@ class PdpApp:
             "services": list(follower.settings.services),
             "revision": follower.revision,
             "rights": point.state.rights,
+            "agents": point.state.acting,
             "ageMs": None if point.lease.age == float("inf") else round(1000 * point.lease.age),
             "boundMs": round(1000 * point.lease.bound),
             "fault": follower.fault,

@@ -86,7 +86,7 @@ class WorldOfAgents(World):
     def subject(self, tokens: Sequence[str]) -> dict[str, str]:
         if self.random.random() < 0.2:
             return super().subject(tokens)
-        return {"type": "token", "id": self.random.choice(tokens)}
+        return {"type": "token", "id": self.random.choice(tokens[-45:])}  # the delegations of older ones end
 
     def kinds(self, event: dict[str, Any], evaluated: Evaluated) -> list[str]:
         caller, decision = evaluated.caller, evaluated.answer.decision
@@ -109,4 +109,4 @@ async def test_answers_about_agents_are_those_of_the_hub_through_changes(house: 
 async def test_twenty_thousand_answers_about_agents_are_those_of_the_hub(house: House) -> None:
     seed = int(os.environ.get("PDP_SEED", "1"))
     kinds = await compared(WorldOfAgents(house, seed), 200, 100)
-    assert kinds["allowed"] > 500
+    assert min(kinds["allowed"], kinds["approval"], kinds["agent"], kinds["delegation"]) > 100, kinds

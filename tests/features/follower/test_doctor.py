@@ -46,6 +46,10 @@ async def test_the_doctor_says_whether_it_follows_and_answers(house: House, tmp_
         assert [each["name"] for each in listed] == [settings.name], "who looks is no follower"
 
 
+def test_the_doctor_warns_while_the_hub_sends_no_delegations() -> None:
+    assert [pdp._agents(acting).state for acting in (None, False, True)] == ["warning", "ok", "ok"]
+
+
 def options(**given: Any) -> Namespace:
     return Namespace(
         **dict.fromkeys((*pdp._OPTIONS, *pdp._NUMBERS)) | {"config": None, "action": "doctor"} | given
