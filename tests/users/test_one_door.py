@@ -238,6 +238,7 @@ def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
         "features/reviews/api_sign_offs",  # about changes of others
         "errors",  # of the layer assurance, where no step-up helps
         "features/follower/hub",  # about the account that follows
+        "features/follower/proxied",  # passes on the denial of a call that needs an approval
         "features/decisions/forwarding",  # tells a proxy what the enforcer decided about another one
         "features/services/api_oauth",
         "features/explain/api_explain",  # asks for the right to what the id of a refusal finds
