@@ -56,6 +56,11 @@ def act(page: Page, name: str, confirm: str | None = None) -> None:
         button(page.get_by_role("dialog"), confirm).click()
 
 
+def ask_anew(page: Page) -> None:
+    """Unfold the question above an answer of *Explain*."""
+    page.locator("details.asked:not([open]) > summary").click()
+
+
 def press(control: Locator) -> None:
     """Do by the keyboard what a control is for."""
     control.focus()

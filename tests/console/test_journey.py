@@ -12,7 +12,8 @@ from tests.console.visits import Visit
 from tests.console.walks import Walk
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
-MOST_CLICKS: Final = 13
+MOST_CLICKS: Final = 14
+"""One of them is the choice of how the user gets a password."""
 ROLE: Final = {"roleName": "Tried", "roleCode": "tried"}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Route, expect
 
-from tests.console.acts import act, button, headed, says
+from tests.console.acts import act, ask_anew, button, headed, says
 from tests.console.house import House
 from tests.console.visits import Visit
 
@@ -155,6 +155,7 @@ def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, hou
     expect(page.get_by_label("Decision id")).to_have_value(decision_id)
     expect(answer).to_contain_text("The user dipper")
 
+    ask_anew(page)
     page.get_by_label("Decision id").fill(decision_id[:-12] + "0" * 12)
     button(page, "Ask").click()
     expect(page.get_by_role("alert")).to_contain_text("can't be found by id")
@@ -183,9 +184,9 @@ def test_a_refusal_on_a_page_leads_those_who_may_to_its_explanation(
     visitor: Callable[[], Visit], house: House
 ) -> None:
     edits = ("system:user:detail", "system:user:update")
-    house.member("wren", *edits)
+    house.member("whimbrel", *edits)
     house.member("robin", *edits, "system:policy:read", "system:operation-log:detail")
-    for name in ("wren", "robin"):
+    for name in ("whimbrel", "robin"):
         visit = visitor()
         page = visit.open("/users/1/edit", "Edit admin", name)
         page.get_by_role("textbox", name="Name", exact=True).fill("Not mine")

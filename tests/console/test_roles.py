@@ -25,6 +25,7 @@ def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: 
     press_until_focused(page, "New role")
     page.keyboard.press("Enter")
     headed(page, "New role")
+    page.keyboard.press("Tab")  # the link to the guide
     page.keyboard.press("Tab")
     page.keyboard.type("Keyed")
     page.keyboard.press("Tab")
