@@ -158,6 +158,9 @@ async def test_an_author_who_may_no_longer_ask_gets_nothing_at_the_beginning(
         "failed",
         "The author is no longer allowed to request the role",
     )
+    heard = (await heron.ask("GET", "/api/user/profile/notices")).json["data"]["items"]
+    (facts,) = [each["facts"] for each in heard if each["kind"] == "access_request_ended"]
+    assert (facts["reason"], facts["reasonCode"]) == (ended["endReason"], "author_not_allowed")
 
 
 async def test_what_nobody_has_approved_expires_when_it_was_to_begin(
