@@ -12,6 +12,8 @@ from service.errors import ValidationFailed
 from service.kernel.coded_sentences import Sentence
 from service.kernel.fields import audited_fields, field_faults
 from service.kernel.origin import ORIGIN, ChangeRecord, FieldChange, field_changes
+from service.records import rights_changes
+from service.records.database.transactions import Connection
 from service.records.menus import Menu, MenuValues
 from service.records.openings import Opening
 from service.records.resources import Resource, ResourceValues
@@ -59,6 +61,12 @@ def saving(changes: Sequence[FieldChange], *targets: str) -> None:
     """
     if (record := _record()) is not None:
         record.save(changes, targets)
+
+
+async def changes_rights(connection: Connection) -> None:
+    """Record the number of the transaction, so that the answer can wait until followers have it."""
+    if (record := _record()) is not None:
+        record.transaction = await rights_changes.transaction_number(connection)
 
 
 def warned(warnings: Sequence[Sentence]) -> None:

@@ -14,7 +14,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from service.administration import last_administrator
+from service.administration import change_log, last_administrator
 from service.administration.events import CHANGE_BEGINS, RightsChange, Watch
 from service.administration.lasting import Holding
 from service.authz.engine.policy import Decision, Policy, tell_span
@@ -42,7 +42,6 @@ from service.kernel.core_sentences import sentence
 from service.kernel.identity import Caller, NewAccount, Target, codes_asked
 from service.kernel.origin import (
     ORIGIN,
-    ChangeRecord,
     Delegated,
     EditRequest,
     GrantQuestion,
@@ -53,7 +52,7 @@ from service.kernel.origin import (
 from service.kernel.persons import ControlAct
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
-from service.records import account_control, accounts, rights_changes, role_rights
+from service.records import account_control, accounts, role_rights
 from service.records.database.transactions import Connection, Database, is_rehearsal
 from service.records.published import policy_revisions
 
@@ -534,9 +533,7 @@ class Delegation:
         held = await role_rights.of_enabled_user(connection, caller.user_id, at)
         if held is None:
             raise RefreshRequired
-        if (origin := ORIGIN.get()) is not None:
-            origin.recorded = origin.recorded or ChangeRecord()
-            origin.recorded.transaction = await rights_changes.transaction_number(connection)
+        await change_log.changes_rights(connection)
         policy = await self._newest(connection)
         # The key of an agent is not the person's: what the agent does counts as done by the person.
         key_id = caller.key_id if caller.agent is None else None

@@ -44,6 +44,7 @@ class AgentSwitches:
     async def switch(self, agent_id: int, enabled: bool) -> None:
         """Switch an agent on or off. Raises ``NotFound``."""
         async with self.database.transaction() as connection:
+            await change_log.changes_rights(connection)
             before = await self._known(connection, agent_id)
             await store.switch(connection, agent_id, enabled)
             after = await store.read(connection, agent_id)
@@ -54,6 +55,7 @@ class AgentSwitches:
     async def switch_all(self, enabled: bool) -> None:
         """Switch all agents on or off; the switches of single agents stay."""
         async with self.database.transaction() as connection:
+            await change_log.changes_rights(connection)
             before = await store.all_enabled(connection)
             await store.switch_all(connection, enabled)
             agent_ids = await store.ids(connection)

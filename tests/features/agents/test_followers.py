@@ -11,8 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from service.features.follower import protocol
 from service.features.follower.following import Follower
 from service.features.follower.library import point_of
+from service.features.follower.point import AtLeast
 from service.features.follower.protocol import DelegationRecord
 from service.features.follower.server import PdpApp
 from service.features.follower.state import DivergedError
@@ -295,6 +297,20 @@ async def test_a_delegation_ends_at_its_instant_though_nothing_is_sent(house: Ho
         assert follower.point.evaluate(asked(made.token)).reason == "subject_not_active"
 
 
+@pytest.mark.parametrize("target", ["/api/agent/{id}/enabled", "/api/agent/switch"])
+async def test_a_question_can_demand_a_switch(house: House, target: str) -> None:
+    made = await acting(house, f"demanded{len(target)}")
+    async with house.follower() as follower:
+        await follower.renew()
+        for enabled in (False, True):
+            answer = await house.hub.ask("PUT", target.format(id=made.agent_id), {"enabled": enabled})
+            least = AtLeast(rights=int(dict(answer.headers)["portcullis-rights"]))
+            assert not follower.point.has(least)
+            await follower.renew(wait=False)
+            assert follower.point.has(least)
+            assert follower.point.evaluate(asked(made.token)).allowed is enabled
+
+
 async def test_the_switch_of_all_agents_ends_remembered_answers(house: House) -> None:
     made = await acting(house, "again")
     question = {
@@ -344,6 +360,20 @@ async def test_a_file_keeps_delegations(house: House, tmp_path: Path) -> None:
         await follower.renew()
         assert follower.point.state.delegations is before, "not read anew"
         assert follower.point.evaluate(asked(made.token)).allowed
+
+
+async def test_delegations_are_read_in_parts(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [await acting(house, f"part-{number}") for number in range(4)]
+    monkeypatch.setattr(protocol, "MOST_RECORDS", 3)
+    async with house.follower(house.evaluator) as follower:
+        await follower.renew(wait=False)
+        for each in made:
+            assert follower.point.evaluate(asked(each.token)).allowed
+            assert (await each.person.ask("DELETE", f"{DELEGATIONS}/{each.delegation}")).status == 200
+        await made[0].delegate(READ)
+        await follower.renew(wait=False)
+        allowed = [follower.point.evaluate(asked(each.token)).allowed for each in made]
+        assert allowed == [True, False, False, False]
 
 
 async def renewed(follower: Follower, times: int) -> None:
