@@ -15,8 +15,8 @@ from tests.support.chromium import chromium
 
 
 @pytest.fixture(scope="session")
-def _closed(stores: EmbeddedStores) -> Iterator[None]:  # noqa: ARG001 - they have to outlive the houses
-    """Close the houses before their stores, also when a run is interrupted."""
+def _closed(published_template: str) -> Iterator[None]:  # noqa: ARG001 - it has to outlive the houses
+    """Close the houses before their template and its stores, also when a run is interrupted."""
     yield
     House.close()
 

@@ -156,12 +156,10 @@ async function days(page, { text, revisions: range, ...span }) {
     );
   };
   put(first, 1);
-  const open = page.query.get("access") === "true";
-  return [
-    text && h("p", null, text),
-    range && card("", linesBetween(page, range, T.lines(...range), { open })),
-    place,
-  ];
+  const lines = range && linesBetween(page, range, T.lines(...range));
+  // What stands above the days is complete first: nothing moves.
+  if (page.query.get("access") === "true") await lines?.unfold();
+  return [text && h("p", null, text), lines && card("", lines.shown), place];
 }
 
 /**
@@ -236,7 +234,7 @@ function row(page, { at, entry, revision, transition }) {
       revision &&
         number > 1 &&
         page.may(`GET ${DIFF}`) &&
-        linesBetween(page, [number - 1, number], T.revision(number, revision.added, revision.removed)),
+        linesBetween(page, [number - 1, number], T.revision(number, revision.added, revision.removed)).shown,
     ),
     entry && revertButton(page, entry),
   );
@@ -299,10 +297,11 @@ function difference(changes) {
 }
 
 /**
- * Return the lines that differ between two revisions, and who gains and loses by it; read once they are unfolded.
- * @param {Page} page @param {[number, number]} range @param {string} summary @param {{open?: boolean}} [options]
+ * Return the lines that differ between two revisions, read once they are unfolded; `unfold` reads them at once, and
+ * who gains and loses by them.
+ * @param {Page} page @param {[number, number]} range @param {string} summary
  */
-function linesBetween(page, [from, to], summary, { open = false } = {}) {
+function linesBetween(page, [from, to], summary) {
   const read = async (/** @type {any} */ part) =>
     (await page.call("GET", DIFF, { query: { from, to, ...part } })).data;
   const place = h("div", { "aria-live": "polite" });
@@ -313,16 +312,21 @@ function linesBetween(page, [from, to], summary, { open = false } = {}) {
       ),
     );
   const content = h("div", { class: "body" });
-  const load = async () => {
+  const load = async (withImpact = false) => {
     content.replaceChildren(h("p", { class: "loading" }, FRAME.loading));
     try {
       content.replaceChildren(...pieces([lines(read, await read(FIRST), POLICY.sameLines), place]));
       place.replaceChildren(button(POLICY.showImpact, impact));
-      if (open) await impact();
+      if (withImpact) await impact();
     } catch (problem) {
-      if (!page.signal.aborted) content.replaceChildren(trouble(problem, load));
+      if (!page.signal.aborted) content.replaceChildren(trouble(problem, () => load(withImpact)));
     }
   };
   const ontoggle = () => content.childElementCount === 0 && load();
-  return h("details", { open, ontoggle }, h("summary", null, summary), content);
+  const shown = h("details", { ontoggle }, h("summary", null, summary), content);
+  const unfold = async () => {
+    await load(true);
+    shown.setAttribute("open", "");
+  };
+  return { shown, unfold };
 }
