@@ -33,7 +33,7 @@ SHIPPED = read_shipped()
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     """A database with revision 1."""
-    async with Database(seeded_database_url) as opened:
+    async with Database(seeded_database_url, timeout=60.0) as opened:
         async with opened.transaction(within=30) as connection:
             await publish_if_changed(connection, SHIPPED, RevisionSeals(), "test")
         yield opened

@@ -101,7 +101,7 @@ async def _silence() -> AsyncGenerator[str, None]:
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    async with Database(seeded_database_url) as opened:
+    async with Database(seeded_database_url, timeout=60.0) as opened:
         yield opened
 
 

@@ -37,7 +37,7 @@ LISTER = HeldCodes(["system:role:list"])
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    async with Database(seeded_database_url) as opened:
+    async with Database(seeded_database_url, timeout=60.0) as opened:
         yield opened
 
 

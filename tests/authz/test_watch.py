@@ -31,7 +31,7 @@ SELDOM = 3600.0
 
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
-    async with Database(seeded_database_url) as opened:
+    async with Database(seeded_database_url, timeout=60.0) as opened:
         await publish(opened)
         yield opened
 

@@ -14,7 +14,7 @@ from tests.support.spare import SpareStores
 @pytest.fixture
 async def database(seeded_database_url: str) -> AsyncIterator[Database]:
     """A seeded database of the test's own."""
-    async with Database(seeded_database_url) as opened:
+    async with Database(seeded_database_url, timeout=60.0) as opened:  # however busy the machine is
         yield opened
 
 
