@@ -10,7 +10,7 @@ from service.features.console.console import CONSOLE, FILES, TEXTS
 from service.features.console.texts import languages
 from service.kernel.languages import FIRST, LANGUAGES
 from service.kernel.permission_catalogue import CATALOGUE
-from service.records.installation.seed_catalogue import ROLES, ROOT, WILDCARDS
+from service.records.installation.seed_catalogue import RESOURCES, ROLES, ROOT, WILDCARDS
 from tests.console.house import House
 from tests.console.states import show
 from tests.console.visits import Visit, new_context
@@ -22,6 +22,7 @@ def names() -> dict[str, str]:
     codes = [*WILDCARDS, *((each.code, each.title) for page in CATALOGUE for each in page.permissions)]
     rows = [*pages, *(("button", code, title) for code, title in codes)]
     rows += [("role", role.code, text) for role in ROLES for text in (role.name, role.description)]
+    rows += [("resource", each.code, each.name) for each in RESOURCES]
     return {f"{kind} {code}: {name}": name for kind, code, name in rows}
 
 

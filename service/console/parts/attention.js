@@ -7,6 +7,7 @@ import { HEALTH } from "../navigation.js";
 import { DOCTOR } from "../strings/doctor.js";
 import { ATTENTION as T } from "../strings/home.js";
 import { rows, way } from "./block.js";
+import { resourceName, roleName } from "./seed.js";
 import { time, timeText } from "./time.js";
 
 /** @typedef {import("./block.js").Row} Row */
@@ -20,7 +21,7 @@ const KINDS = /** @type {const} */ ([
     list: "/api/user/list",
     query: { hasRole: false, status: ["enabled"], sort: "userName" },
     address: "/users?hasRole=false&status=enabled",
-    name: "userName",
+    name: (/** @type {any} */ user) => user.userName,
     text: T.roleless,
     help: T.rolelessText,
     act: T.rolelessAct,
@@ -30,7 +31,7 @@ const KINDS = /** @type {const} */ ([
     needs: "GET /api/user/list",
     query: { hasUser: false, enabled: true, sort: "roleName" },
     address: "/roles?hasUser=false&enabled=true",
-    name: "roleName",
+    name: (/** @type {any} */ role) => roleName(role),
     text: T.unused,
     help: T.unusedText,
     act: T.unusedAct,
@@ -39,7 +40,7 @@ const KINDS = /** @type {const} */ ([
     list: "/api/resource/list",
     query: { closed: true, sort: "resourceName" },
     address: "/resources?closed=true",
-    name: "resourceName",
+    name: (/** @type {any} */ resource) => resourceName(resource),
     text: T.closed,
     help: T.closedText,
     act: T.closedAct,
@@ -131,7 +132,7 @@ function localTimes(text) {
 async function neglected(page, { list, query, address, name, text, help, act }) {
   const { data } = await page.call("GET", list, { query: { ...query, size: NAMED } });
   if (data.total === 0) return [];
-  const names = data.items.map((/** @type {any} */ item) => item[name]);
+  const names = data.items.map((/** @type {any} */ item) => name(item));
   return [
     {
       mark: link(address, badge(shownNumber(data.total), "info")),

@@ -52,20 +52,26 @@ import { exporting, limitsOf } from "./transfer.js";
  * @property {(string | Filter | ((known: any) => Filter | null))[]} [filters] Fields by name, and other filters.
  * @property {string} [files] The name of files that the server exports.
  * @property {boolean} [imported] Whether such files are imported; by default they are.
- * @property {(record: any) => string} [nameOf] The name of a record in titles and messages.
+ * @property {(record: any) => string} [shown] The name of a record as pages show it; by default its field `name`.
+ * @property {(record: any) => string} [nameOf] The name of a record in titles and messages; by default the shown one.
  * @property {(record: any, known: any) => any} [formed] A record as its form has it.
  * @property {(body: Record<string, any>, stored: any) => object} [previewed] What the preview of an edit says beside
  *   its effect.
  */
 
 /** @param {Kind} kind @param {any} record @returns {string} */
-function nameOf({ nameOf: named, name }, record) {
-  return named ? named(record) : record[name];
+function shownName({ shown, name }, record) {
+  return shown ? shown(record) : record[name];
+}
+
+/** @param {Kind} kind @param {any} record @returns {string} */
+function nameOf(kind, record) {
+  return kind.nameOf ? kind.nameOf(record) : shownName(kind, record);
 }
 
 /** Return a record with its name, for what is said of a form. @param {Kind} kind @param {any} record */
 function subjectOf(kind, record) {
-  return kind.nameOf ? kind.nameOf(record).trim() : kind.texts.subject({ name: record[kind.name] });
+  return kind.nameOf ? kind.nameOf(record).trim() : kind.texts.subject({ name: shownName(kind, record) });
 }
 
 /** Return the names of the fields that a form has. @param {Kind} kind @param {Shown} shown @param {boolean} fresh */
@@ -174,7 +180,7 @@ export async function editing(page, kind, known) {
       page.go(back);
     },
   });
-  page.crumbs(kind.above?.(stored) ?? [view, T.title], [back, stored[kind.name]]);
+  page.crumbs(kind.above?.(stored) ?? [view, T.title], [back, shownName(kind, stored)]);
   page.title(T.editTitle({ name: nameOf(kind, stored) }));
   page.put(made);
 }

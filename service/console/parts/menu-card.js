@@ -17,7 +17,7 @@ import { record } from "./record.js";
 import { requestLine } from "./request-line.js";
 import { OWN } from "./resources.js";
 import { table } from "./rows.js";
-import { menuTitle } from "./seed.js";
+import { menuTitle, resourceName } from "./seed.js";
 import { edited } from "./time.js";
 
 const BOUND = "/api/menu/{id}/resources";
@@ -146,8 +146,8 @@ async function resources(page, menu) {
     });
   const shown = data.resources.map((/** @type {Resource} */ resource) => [
     page.may("GET /api/resource/{id}")
-      ? link(`/resources/${resource.id}`, resource.resourceName)
-      : resource.resourceName,
+      ? link(`/resources/${resource.id}`, resourceName(resource))
+      : resourceName(resource),
     badges(
       requestLine(resource.method, resource.path),
       resource.service !== OWN && badge(resource.service, "info"),
@@ -159,12 +159,12 @@ async function resources(page, menu) {
             T.unbind,
             () =>
               bind(
-                T.unbindTitle({ name: resource.resourceName }),
+                T.unbindTitle({ name: resourceName(resource) }),
                 T.unbind,
                 data.resourceIds.filter((/** @type {number} */ id) => id !== resource.id),
-                T.unbound({ name: resource.resourceName }),
+                T.unbound({ name: resourceName(resource) }),
               ),
-            { "aria-label": T.unbindOne({ name: resource.resourceName }) },
+            { "aria-label": T.unbindOne({ name: resourceName(resource) }) },
           ),
         ]
       : []),
@@ -184,10 +184,10 @@ async function resources(page, menu) {
             const resource = await choose(page, data.resourceIds);
             if (resource)
               await bind(
-                T.bindTitle({ name: resource.resourceName }),
+                T.bindTitle({ name: resourceName(resource) }),
                 T.bindConfirm,
                 [...data.resourceIds, resource.id],
-                T.bound({ name: resource.resourceName }),
+                T.bound({ name: resourceName(resource) }),
               );
           },
           { icon: "link" },
@@ -209,6 +209,6 @@ function choose(page, bound) {
     find: async (path, size) =>
       (await page.call("GET", "/api/resource/list", { query: { path, size, sort: "path" } })).data,
     fits: (resource) => !bound.includes(resource.id),
-    words: (resource) => [`${resource.method} ${resource.path}`, resource.resourceName],
+    words: (resource) => [`${resource.method} ${resource.path}`, resourceName(resource)],
   });
 }

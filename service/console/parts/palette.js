@@ -7,7 +7,7 @@ import { ALIASES, PALETTE as T } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
 import { combobox } from "./combobox.js";
 import { dialog } from "./dialog.js";
-import { roleName } from "./seed.js";
+import { resourceName, roleName } from "./seed.js";
 
 /** How many records of a kind are listed. */
 const MOST = 5;
@@ -41,7 +41,11 @@ const KINDS = [
     needs: "GET /api/resource/{id}",
     sort: "path",
     group: T.resources,
-    shown: ({ id, method, path, resourceName }) => [`${method} ${path}`, resourceName, `/resources/${id}`],
+    shown: (resource) => [
+      `${resource.method} ${resource.path}`,
+      resourceName(resource),
+      `/resources/${resource.id}`,
+    ],
   },
   {
     list: "/api/access-request/role/list",

@@ -1,6 +1,7 @@
 // @ts-check
 /** What the caller may do, by the menus that they see, in the words of their Buttons. */
 import { bullets, h, icon } from "../core/dom.js";
+import { menuTitle } from "./seed.js";
 import { RIGHTS as T } from "../strings/home.js";
 import { enumerated } from "../strings/common.js";
 
@@ -15,9 +16,14 @@ export async function rights(page) {
   if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, T.nothing);
   return bullets(
     areas,
-    ({ icon: shown, title, buttons }) => [
-      icon(shown ?? "file"),
-      h("span", null, h("strong", null, title), h("small", null, enumerated(buttons.map(word)))),
+    (area) => [
+      icon(area.icon ?? "file"),
+      h(
+        "span",
+        null,
+        h("strong", null, menuTitle(area)),
+        h("small", null, enumerated(area.buttons.map(word))),
+      ),
     ],
     { class: "areas" },
   );

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The names of the roles, Menus and Buttons of a new installation in the language of the page, until somebody renames
- * them: the texts have the key of each with its first name. Forms show the stored name.
+ * The names of the roles, Menus, Buttons and resources of a new installation in the language of the page, until somebody
+ * renames them: the texts have the key of each with its first name. Forms show the stored name.
  */
 import { languageOfPage, messages } from "../core/texts.js";
 
@@ -20,6 +20,11 @@ export function roleName({ roleCode, roleName: name }) {
 /** Return the description of a role. @param {{roleCode: string, description?: string | null}} role */
 export function roleDescription({ roleCode, description }) {
   return description && translated("role", roleCode, description);
+}
+
+/** Return the name of a resource. @param {{resourceCode: string, resourceName: string}} resource */
+export function resourceName({ resourceCode, resourceName: name }) {
+  return translated("resource", resourceCode, name);
 }
 
 /**

@@ -6,7 +6,7 @@
 import { combobox } from "./combobox.js";
 import { SUGGESTED as T } from "../strings/find.js";
 import { OWN } from "./resources.js";
-import { roleName } from "./seed.js";
+import { menuTitle, roleName } from "./seed.js";
 
 /** How many suggestions of a kind are shown. */
 const MOST = 8;
@@ -124,7 +124,7 @@ function findCodes(page) {
     if (!page.may("GET /api/menu/list")) return [];
     const query = { authMark, menuType: "Button", size: MOST, sort: "authMark" };
     const { data } = await page.call("GET", "/api/menu/list", { query, signal });
-    return data.items.map((button) => ({ text: button.authMark ?? "", note: button.title }));
+    return data.items.map((button) => ({ text: button.authMark ?? "", note: menuTitle(button) }));
   };
 }
 

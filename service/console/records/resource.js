@@ -4,6 +4,7 @@ import { badge } from "../core/dom.js";
 import { picker } from "../parts/picker.js";
 import { requestLine } from "../parts/request-line.js";
 import { OWN } from "../parts/resources.js";
+import { resourceName } from "../parts/seed.js";
 import { paths } from "../parts/suggestions.js";
 import { time } from "../parts/time.js";
 import { RESOURCES as T } from "../strings/resources.js";
@@ -42,7 +43,7 @@ const fields = {
     make: (_, { page, values }) => ({ wrap: paths(page, values) }),
     column: { title: T.request, cell: ({ method, path }) => requestLine(method, path) },
   },
-  resourceName: { label: T.name, required: true, most: 128, help: T.nameHelp },
+  resourceName: { label: T.name, required: true, most: 128, help: T.nameHelp, column: { cell: resourceName } },
   resourceCode: { label: T.code, required: true, most: 64, code: true, help: T.codeHelp },
   menuIds: {
     label: T.buttons,
@@ -78,6 +79,7 @@ export const RESOURCE = {
   api: "/api/resource",
   view: "/resources",
   name: "resourceName",
+  shown: (resource) => resourceName(resource),
   texts: T,
   fields,
   form: [

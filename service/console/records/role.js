@@ -72,6 +72,7 @@ export const ROLE = {
   api: "/api/role",
   view: "/roles",
   name: "roleName",
+  shown: (role) => roleName(role),
   texts: T,
   fields,
   form: [

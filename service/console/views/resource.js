@@ -13,6 +13,7 @@ import { related } from "../parts/related.js";
 import { requestLine } from "../parts/request-line.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
+import { menuTitle, resourceName } from "../parts/seed.js";
 import { edited, time } from "../parts/time.js";
 import { RESOURCE, stateOf } from "../records/resource.js";
 import { ACTION, RECORD } from "../strings/common.js";
@@ -38,7 +39,7 @@ export async function show(page) {
   await record(page, {
     base: `/resources/${resource.id}`,
     crumbs: [["/resources", T.title]],
-    title: resource.resourceName,
+    title: resourceName(resource),
     state: stateOf(resource),
     primary:
       page.may("PATCH /api/resource/{id}") &&
@@ -111,7 +112,7 @@ function bindings(page, resource, bound, etag) {
   const bind = async (menuIds, name, box) => {
     const added = menuIds.filter((id) => !ids.includes(id));
     const removed = ids.filter((id) => !menuIds.includes(id));
-    if (!added.length && !removed.length) return tell(T.unchanged({ name: resource.resourceName }));
+    if (!added.length && !removed.length) return tell(T.unchanged({ name: resourceName(resource) }));
     const names = (/** @type {string} */ title, /** @type {number[]} */ list, /** @type {string} */ kind) =>
       list.length > 0 &&
       h(
@@ -123,14 +124,14 @@ function bindings(page, resource, bound, etag) {
       );
     const done = await (box ? agreed : previewed)({
       box,
-      title: T.bindTitle({ name: resource.resourceName }),
+      title: T.bindTitle({ name: resourceName(resource) }),
       confirm: T.bindConfirm,
       danger: menuIds.length === 0,
       text: [names(T.adds, added, "good"), names(T.takes, removed, "bad")],
       write: (dryRun) => page.call("PUT", BOUND, { path, body: { menuIds }, ifMatch: etag, dryRun }),
     });
     if (!done) return undefined;
-    tell(T.bound({ name: resource.resourceName }), {
+    tell(T.bound({ name: resourceName(resource) }), {
       undo: undoing(page, ["PUT", BOUND, { path, body: { menuIds: ids }, ifMatch: done.etag }]),
     });
     return page.reload();
@@ -143,20 +144,20 @@ function bindings(page, resource, bound, etag) {
           T.buttons,
           [T.button, T.permission, T.state, ""],
           bound.map((each) => [
-            page.may("GET /api/menu/{id}") ? link(`/menus/${each.id}`, each.title) : each.title,
+            page.may("GET /api/menu/{id}") ? link(`/menus/${each.id}`, menuTitle(each)) : menuTitle(each),
             h("code", null, each.authMark),
             stateOf(each),
             binds &&
               button(
                 T.unbind,
                 () =>
-                  attempt(T.bindTitle({ name: resource.resourceName }), () =>
+                  attempt(T.bindTitle({ name: resourceName(resource) }), () =>
                     bind(
                       ids.filter((id) => id !== each.id),
                       known,
                     ),
                   ),
-                { "aria-label": T.unbindOne({ name: each.title }) },
+                { "aria-label": T.unbindOne({ name: menuTitle(each) }) },
               ),
           ]),
         )

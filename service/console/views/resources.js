@@ -4,6 +4,7 @@ import { card, h } from "../core/dom.js";
 import { Problem } from "../client/portcullis.js";
 import { records } from "../parts/declared.js";
 import { glance, serviceOptions } from "../parts/resources.js";
+import { resourceName } from "../parts/seed.js";
 import { switching } from "../parts/selection.js";
 import { trouble } from "../parts/trouble.js";
 import { RESOURCE } from "../records/resource.js";
@@ -12,7 +13,7 @@ import { RESOURCES as T } from "../strings/resources.js";
 
 /** @param {Page} page */
 export async function show(page) {
-  const many = switching(page, "/api/resource/bulk/enabled", T.number, ({ resourceName }) => resourceName);
+  const many = switching(page, "/api/resource/bulk/enabled", T.number, resourceName);
   const coverage = page.may("GET /api/policy/coverage") && h("p", { class: "loading" }, FRAME.loading);
   records(page, RESOURCE, {
     known: await serviceOptions(page),

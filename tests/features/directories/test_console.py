@@ -39,7 +39,7 @@ def test_a_mapping_is_set_below_its_ceiling_and_what_it_no_longer_gives_ends(
     page.get_by_role("link", name="New directory").click()
     headed(page, "New directory")
     page.get_by_label("Name", exact=True).fill("hobby")
-    page.get_by_label("Service account").fill("hobby")
+    page.get_by_role("combobox", name="Service account").fill("hobby")
     button(page, "Add a group").click()
     page.get_by_label("Group 1", exact=True).fill("Readers")
     page.get_by_label("Roles of group 1").fill("merlin")

@@ -8,6 +8,7 @@ import { picker } from "../../parts/picker.js";
 import { SPELLED } from "../../parts/policy.js";
 import { agreed } from "../../parts/preview.js";
 import { rowEditor } from "../../parts/row-editor.js";
+import { menuTitle } from "../../parts/seed.js";
 import { rolesOrCodes, userNames } from "../../parts/suggestions.js";
 import { ACTION, enumerated, LIST } from "../../strings/common.js";
 import { DIRECTORIES as T } from "./strings.js";
@@ -213,7 +214,7 @@ async function allCodes(page) {
     const { data } = await page.call("GET", "/api/menu/list", { query });
     total = data.items.length ? data.total : 0;
     read += data.items.length;
-    for (const { authMark, title } of data.items) if (authMark) codes.push([authMark, title]);
+    for (const button of data.items) if (button.authMark) codes.push([button.authMark, menuTitle(button)]);
   }
   return codes;
 }

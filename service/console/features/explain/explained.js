@@ -9,6 +9,7 @@ import { copyable } from "../../parts/copy.js";
 import { codes } from "../../parts/policy.js";
 import { requestLine } from "../../parts/request-line.js";
 import { OWN } from "../../parts/resources.js";
+import { menuTitle } from "../../parts/seed.js";
 import { coming, time } from "../../parts/time.js";
 
 const MOST_LINES = 30;
@@ -139,8 +140,8 @@ export function layerStep(page, layer, note) {
             T.fromRole({ role: origin.roleCode }),
             " (",
             page.may("GET /api/menu/{id}")
-              ? link(`/menus/${origin.buttonId}`, origin.buttonTitle)
-              : origin.buttonTitle,
+              ? link(`/menus/${origin.buttonId}`, menuTitle({ authMark: code, title: origin.buttonTitle }))
+              : menuTitle({ authMark: code, title: origin.buttonTitle }),
             ")",
             decided(origin),
           ]),
@@ -216,8 +217,8 @@ function opening(page, { permissions, roles, buttons, disabledButtons }) {
       ],
       [
         T.wouldButtons,
-        some(buttons, ({ id, title }) =>
-          page.may("GET /api/menu/{id}") ? link(`/menus/${id}`, title) : title,
+        some(buttons, (each) =>
+          page.may("GET /api/menu/{id}") ? link(`/menus/${each.id}`, menuTitle(each)) : menuTitle(each),
         ) || null,
       ],
       [T.disabledButtons, some(disabledButtons, (code) => h("code", null, code)) || null],
