@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The names of the roles, Menus, Buttons and resources of a new installation in the language of the page, until somebody
- * renames them: the texts have the key of each with its first name. Forms show the stored name.
+ * The names of the roles, Menus, Buttons and resources of a new installation in the language of the page, until
+ * somebody renames them: the texts have the key of each with its first name. Forms show the stored name.
  */
 import { languageOfPage, messages } from "../core/texts.js";
 

@@ -43,7 +43,13 @@ const fields = {
     make: (_, { page, values }) => ({ wrap: paths(page, values) }),
     column: { title: T.request, cell: ({ method, path }) => requestLine(method, path) },
   },
-  resourceName: { label: T.name, required: true, most: 128, help: T.nameHelp, column: { cell: resourceName } },
+  resourceName: {
+    label: T.name,
+    required: true,
+    most: 128,
+    help: T.nameHelp,
+    column: { cell: resourceName },
+  },
   resourceCode: { label: T.code, required: true, most: 64, code: true, help: T.codeHelp },
   menuIds: {
     label: T.buttons,
