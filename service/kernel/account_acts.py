@@ -38,6 +38,7 @@ Act: TypeAlias = Literal[
     "create-personal-key-beside-factor",
     "delegate",
     "delegate-beside-factor",
+    "erase-beside-factor",
 ]
 """Acts on an account. ``set-contact``: change its email address or phone number. ``set-service``: change
 the service that it is bound to. ``erase``: erase the personal data of its owner. ``invite``: let its
@@ -50,7 +51,8 @@ without a password. ``change-credentials-beside-factor``: an additional check fo
 factor. ``create-personal-key``: create an API key of the caller's own account, a person's.
 ``create-personal-key-beside-factor``: an additional check for an account with a second factor.
 ``delegate``: let an agent act for the caller, and end that. ``delegate-beside-factor``: an additional
-check for an account with a second factor.
+check for an account with a second factor. ``erase-beside-factor``: an additional check of a caller with a
+second factor who erases another account.
 """
 
 Whom: TypeAlias = Literal["self", "others", "same-service", "other-service"]
@@ -129,6 +131,7 @@ _OWN_PROOFS: Final = frozenset(
     {"enrol-first-factor", "change-factors", "change-credentials"}
     | {"change-credentials-by-factor", "change-credentials-beside-factor"}
     | {"create-personal-key", "create-personal-key-beside-factor", "delegate", "delegate-beside-factor"}
+    | {"erase-beside-factor"}
 )
 _OPEN_TO_PERSONAL_KEYS: Final = frozenset({"edit", "disable", "delete", "ban"})
 """Acts by which nobody gets access: a stolen key may take access away, and give none."""
@@ -164,7 +167,7 @@ CONTROL_ACTS: Final[Mapping[Act, ControlAct]] = {
 DEMANDED: Final = frozenset(
     {"set-contact self", "enrol-first-factor self", "change-factors self", "change-credentials self"}
     | {"change-credentials-by-factor self", "change-credentials-beside-factor self"}
-    | {"create-personal-key-beside-factor self", "delegate-beside-factor self"}
+    | {"create-personal-key-beside-factor self", "delegate-beside-factor self", "erase-beside-factor self"}
 )
 """The objects on which the policy's layer ``assurance`` has demands. These acts are checked in the act
 itself, since the request around them does much else too.

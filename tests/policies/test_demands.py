@@ -109,6 +109,7 @@ def test_base_asks_for_a_login_only() -> None:
         "account change-credentials-by-factor self",
         "account create-personal-key-beside-factor self",
         "account delegate-beside-factor self",
+        "account erase-beside-factor self",
         *(f"endpoint {name}" for name in (*FRESH, *ERASING)),
     }
 

@@ -31,9 +31,10 @@ from service.features.personal_data.store_archives import Archive, archives
 from service.features.personal_data.store_persons import Erasure
 from service.features.personal_data.store_tables import Held
 from service.kernel.clock import now
-from service.kernel.identity import Caller, Target
+from service.kernel.identity import Caller, Target, oneself
 from service.kernel.write import Write
 from service.keyspace import SessionStore
+from service.records import factors
 from service.records.database.transactions import Connection, Database
 from service.records.logs.inserts import TABLES, Log
 from service.records.user_list import User
@@ -208,7 +209,8 @@ class Erasures:
         An erasure of a deleted account, or one that runs, goes on. The job goes on with a pass that fails, or
         takes more seconds than ``within``: its changes count as 0. Raises the refusals of
         ``Accounts.delete``, ``NotFound`` for a number that no account had, ``ValidationFailed`` for a
-        ``reason`` with a value of the person, and ``Unavailable``.
+        ``reason`` with a value of the person, ``InsufficientAuthentication`` of a caller with a second factor
+        without two of the last minutes, and ``Unavailable``.
         """
         require_reason(reason)
         # Outside of the transaction, which holds the lock of rights: the logs can be long.
@@ -219,6 +221,7 @@ class Erasures:
         async def begin(unit: UnitOfWork, target: Target) -> None:
             unit.check.require_session(ERASE)
             await unit.check.require_act(unit.connection, target, ERASE)
+            await _require_factors(unit, write.caller)
             stored = await store_persons.person(unit.connection, user_id, with_logs=False)
             whole = person.joined(stored)
             _require_neutral(reason, whole)
@@ -251,6 +254,15 @@ class Erasures:
         days = self.days[log]
         until = last + timedelta(days=days) if last is not None and days else None
         return HeldEntries(log, erased, older, until, plain)
+
+
+async def _require_factors(unit: UnitOfWork, caller: Caller) -> None:
+    """Check that a caller with a second factor has used it lately; raises InsufficientAuthentication."""
+    if caller.is_operator:
+        return
+    await factors.lock(unit.connection, caller.user_id)
+    if await factors.has_any(unit.connection, caller.user_id):
+        await unit.check.require_act(unit.connection, oneself(caller), "erase-beside-factor")
 
 
 def _require_neutral(reason: str, person: Person) -> None:

@@ -232,6 +232,22 @@ async def test_only_a_fresh_session_with_two_factors_erases_and_nobody_the_own_a
     assert await query(site, 'SELECT 1 FROM sys."user" WHERE id = %s', ann.user_id) == [(1,)]
 
 
+async def test_a_caller_with_a_second_factor_erases_by_both_of_them(
+    stores: EmbeddedStores, published_template: str
+) -> None:
+    async with inside_own(stores, published_template, **SETTINGS) as plain:
+        first, second = [await member(plain, name) for name in ("annawren", "annarobin")]
+        admin = Person(plain, 1, "admin", plain.token or "", password=ADMINISTRATOR_PASSWORD)
+        assert (await erase(plain, first.user_id)).status == 200
+        await admin.enrol_app()
+        refused = await erase(plain, second.user_id, token=admin.token, tag='"1"')
+        assert (refused.status, refused.code) == (401, "insufficient_user_authentication")
+        assert refused.json["required"] == ["@two-factors-within-15m"]
+        await admin.log_in_by_app()
+        plain.token = admin.token
+        assert (await erase(plain, second.user_id)).status == 200
+
+
 class Held:
     """Holds the first call of a method, before or after it has run, until it is let go."""
 
