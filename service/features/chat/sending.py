@@ -34,6 +34,11 @@ class Chats:
 
     settings: Settings
 
+    @property
+    def language(self) -> str:
+        """The language of the messages."""
+        return spelling_of(self.settings.mail.language)
+
     def texts(self, kind: str) -> bool:
         """Return whether a destination has the kind."""
         return any(kind in each.kinds for each in self.settings.chat.destinations)

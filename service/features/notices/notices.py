@@ -66,6 +66,10 @@ class Links(Protocol):
 class Chats(Protocol):
     """Posts notices to a chat; the port ``chat``, which a feature may provide."""
 
+    @property
+    def language(self) -> str:
+        """The language of the messages."""
+
     def texts(self, kind: str) -> bool:
         """Return whether a destination has the kind."""
 
@@ -153,7 +157,8 @@ class Notices(notify.Notices):
         """Write a notice for a chat, with the facts of its mail alone."""
         letter = Letter(new.kind, "", owner.user_id, _shown(new, owner, owner.create_time))
         named = names_of(own_texts(FIRST), new.kind)
-        facts = {name: text for name, text in letter.shown_facts(Reader()).items() if name in named}
+        facts = letter.shown_facts(Reader(chats.language))
+        facts = {name: text for name, text in facts.items() if name in named}
         record = record_of(new.facts)
         await chats.put(connection, new.kind, facts, None if record is None else str(record))
 

@@ -12,6 +12,7 @@ import pytest
 from service.features.chat import store
 from service.features.chat.checks import CHECKS
 from service.features.chat.sending import Chats, Sending
+from service.features.notices.notices import Notices
 from service.features.operations.diagnosis.examination import examine
 from service.operator.findings import Finding
 from service.records.database.transactions import Database
@@ -75,6 +76,19 @@ async def test_a_request_is_posted_once_with_a_link_and_without_its_reason(chann
     assert "private" not in text
     assert await channel.rows("state, fault") == [("sent", None)]
     assert await channel.send() == "0 messages sent, 0 deferred, 0 given up"
+
+
+async def test_a_message_is_in_one_language(channel: Channel) -> None:
+    chats = Chats(load(channel.variables | {"PORTCULLIS_CONFIG": "", "PORTCULLIS_MAIL__LANGUAGE": "zh-cn"}))
+    facts = {"role": "heron", "request": "7", "state": "denied"}
+    async with channel.database.transaction() as connection:
+        await Notices(chats=chats).notify_each(connection, [1], "access_request_ended", "self", facts)
+    await Sending(chats.settings).run(channel.database)
+    ((_, _, body),) = channel.receiver.requests
+    text = json.loads(body)["text"]
+    assert "heron" in text
+    assert "denied" not in text
+    assert "已拒绝" in text
 
 
 async def test_a_receiver_that_is_away_gets_the_message_later(channel: Channel) -> None:
