@@ -56,7 +56,7 @@ def act(page: Page, name: str, confirm: str | None = None) -> None:
         button(page.get_by_role("dialog"), confirm).click()
 
 
-def ask_anew(page: Page) -> None:
+def unfold_question(page: Page) -> None:
     """Unfold the question above an answer of *Explain*."""
     page.locator("details.asked:not([open]) > summary").click()
 

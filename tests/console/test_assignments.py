@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.console.acts import BERLIN, ask_anew, button, follow, headed, says, typed
+from tests.console.acts import BERLIN, button, follow, headed, says, typed, unfold_question
 from tests.console.house import House
 from tests.console.visits import Visit
 
@@ -187,7 +187,7 @@ def test_why_since_when_and_until_when_a_user_holds_a_permission(visit: Visit, h
         expect(answer).to_contain_text(text)
     visit.axe()
     visit.picture("why")
-    ask_anew(page)
+    unfold_question(page)
     page.get_by_label("At", exact=True).fill(typed(days=4))
     button(page, "Ask").click()
     expect(answer).to_contain_text("Refused")

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.console.acts import ask_anew, button, headed
+from tests.console.acts import button, headed, unfold_question
 from tests.console.house import House
 from tests.console.visits import Visit
 
@@ -96,7 +96,7 @@ def test_paths_and_codes_are_suggested_and_taken_by_keys(visit: Visit, house: Ho
     expect(page.get_by_role("region", name="Answer")).to_be_visible()
     expect(options(page)).to_have_count(0)
 
-    ask_anew(page)
+    unfold_question(page)
     path.fill("/api/rol")
     routes = page.get_by_role("group", name="Routes of this service")
     expect(routes.get_by_role("option", name="/api/role/{id}", exact=True)).to_be_visible()

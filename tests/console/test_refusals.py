@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Route, expect
 
-from tests.console.acts import act, ask_anew, button, headed, says
+from tests.console.acts import act, button, headed, says, unfold_question
 from tests.console.house import House
 from tests.console.visits import Visit
 
@@ -155,7 +155,7 @@ def test_a_decision_id_alone_says_who_was_refused_what_and_why(visit: Visit, hou
     expect(page.get_by_label("Decision id")).to_have_value(decision_id)
     expect(answer).to_contain_text("The user dipper")
 
-    ask_anew(page)
+    unfold_question(page)
     page.get_by_label("Decision id").fill(decision_id[:-12] + "0" * 12)
     button(page, "Ask").click()
     expect(page.get_by_role("alert")).to_contain_text("can't be found by id")

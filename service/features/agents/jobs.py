@@ -10,7 +10,7 @@ from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings
 
-_MINUTE: Final = 60.0
+_EVERY: Final = 30.0
 
 
 def jobs(_settings: Settings) -> tuple[Job, ...]:
@@ -20,7 +20,7 @@ def jobs(_settings: Settings) -> tuple[Job, ...]:
             "expired-delegations",
             "Delete expired delegations to agents",
             forget_delegations,
-            _MINUTE,
+            _EVERY,
             after="expired-keys",
         ),
     )

@@ -121,7 +121,8 @@ class TokenSubjects:
 
         Also None without a lease, whatever ``last_known`` is: a delegation may have ended.
         """
-        state, user_id, agent_id = self._state, int(claims.sub), int(claims.act.sub)
+        state = self._state
+        user_id, agent_id = int(claims.sub), int(claims.act.sub)
         agent = state.agents.get(agent_id)
         delegation = state.delegations.get(user_id, {}).get(int(claims.delegation))
         key = state.keys.get(int(claims.client_id))

@@ -104,8 +104,9 @@ class PermissionUses:
     async def merge(self) -> bool:
         """Merge what was noted; False if the database did not take all: the rest waits for the next time."""
         async with self._merging:
-            codes, days, keys = [*self._bits], self._days, self._keys
-            self._bits, self._days, self._keys = {}, {}, {}
+            codes, self._bits = [*self._bits], {}
+            days, self._days = self._days, {}
+            keys, self._keys = self._keys, {}
             self._day_ends = float("-inf")
             try:
                 await self._confirm()

@@ -11,7 +11,7 @@ from service.errors import BadRequest, PreconditionFailed, RequestUnderWay
 from service.kernel.fields import camel
 from service.kernel.value_rules import MAX_ID
 from service.web.content.streams import ANY_TYPE
-from service.web.messages.dry_run import Preview
+from service.web.messages.dry_run import Preview, StatedSentence
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import IDENTITY
 from service.web.messages.schema import schema_of
@@ -35,7 +35,7 @@ class Schemas:
     """The schemas of all types together, so that each named type is one component."""
 
     def __init__(self, operations: list[Operation]) -> None:
-        kinds: list[Any] = []
+        kinds: list[Any] = [StatedSentence]  # refusals have it
         for operation in operations:
             signature = operation.signature
             kinds += [] if operation.metadata.media or operation.metadata.form else [signature.answer]
