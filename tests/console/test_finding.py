@@ -53,6 +53,16 @@ def test_the_palette_leads_by_keys_alone_to_pages_and_records(visit: Visit, hous
     headed(page, "System health")
 
 
+def test_the_palette_knows_what_people_call_things(visit: Visit) -> None:
+    page = visit.page
+    visit.sign_in()
+    for word, named in (("2fa", "Your account"), ("import", "Users"), ("restore", "Revisions")):
+        palette(page)
+        page.keyboard.type(word)
+        expect(options(page).first).to_have_text(named)
+        page.keyboard.press("Escape")
+
+
 def test_the_palette_asks_for_nothing_that_the_caller_may_not_see(visit: Visit, house: House) -> None:
     house.member("nuthatch", "system:role:list")
     page = visit.page

@@ -51,6 +51,14 @@ def home(visit: Visit) -> None:
     settled(page)
 
 
+def test_a_link_to_the_view_that_is_shown_loads_it_anew(visit: Visit, house: House) -> None:
+    page = visit.open("/services", "Services")
+    house.send("POST", "/api/service", {"name": "shown-anew"})
+    expect(page.get_by_role("main")).not_to_contain_text("shown-anew")
+    page.get_by_role("navigation", name="Main navigation").get_by_role("link", name="Services").click()
+    expect(page.get_by_role("table")).to_contain_text("shown-anew")
+
+
 @pytest.mark.extended
 def test_first_steps_are_ticked_off_go_when_all_are_taken_and_can_be_hidden_for_good(visit: Visit) -> None:
     answer_with(visit, "**/api/system/first-steps", ALL_LEFT)

@@ -311,3 +311,12 @@ def test_a_revert_takes_back_one_change_and_says_why_another_has_no_way_back(
     visit.go("/logs/operations?target=role:task-plovers")
     revert("deleted role task-plovers")
     expect(dialog.get_by_role("alert")).to_contain_text("A deleted record cannot be restored.")
+
+    made = role(house, "task-made")
+    house.wait_for_log("operation", target="role:task-made")
+    visit.go("/logs/operations?target=role:task-made")
+    revert("created role task-made")
+    expect(dialog).to_contain_text("This deletes task-made, which this change created.")
+    button(dialog, "Delete").click()
+    expect(page.get_by_text("Reverted: admin created role task-made")).to_be_visible()
+    assert house.api.get(f"/api/role/{made}").status_code == 404

@@ -365,14 +365,17 @@ async def test_the_entries_of_changed_rights_are_those_that_have_changed_who_may
     opened = await calls.ask("POST", "/api/opening", opening)
     named = await calls.ask("PATCH", f"/api/user/{person.id}", {"nickName": "Keeper"})
     titled = await calls.ask("PATCH", f"/api/role/{role_id}", {"description": code})
+    left = await calls.ask("PUT", f"/api/user/{person.id}/status", {"status": "disabled"})
+    off = await calls.ask("PATCH", f"/api/role/{role_id}", {"enabled": False})
     await calls.entries()
 
     async def listed(rights: str) -> list[str]:
         page = await logged.inside.data("GET", f"/api/operation-log/list?rights={rights}&size=100")
         return [entry["requestId"] for entry in page["items"]]
 
-    assert {answer.status for answer in (given, has, bound, opened, named, titled)} <= {200, 201}
-    assert (await listed("true"))[:4] == [
-        answer.header("x-request-id") for answer in (opened, bound, has, given)
+    every = (given, has, bound, opened, named, titled, left, off)
+    assert {answer.status for answer in every} <= {200, 201}
+    assert (await listed("true"))[:6] == [
+        answer.header("x-request-id") for answer in (off, left, opened, bound, has, given)
     ]
     assert (await listed("false"))[:2] == [answer.header("x-request-id") for answer in (titled, named)]

@@ -73,6 +73,7 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
             "features/agents/approvals",
             "features/agents/delegations",
             "features/directories/origins",
+            "features/personal_data/erasures",  # what is demanded of who erases
             "features/personal_keys/keys",
             "features/oidc/sign_in",  # what is demanded of who links an account
             "features/second_factors/own_factors",

@@ -128,6 +128,7 @@ export function start(place, titled, identify) {
   hash = location.hash;
   history.replaceState({ entry, position }, "");
   addEventListener("hashchange", moved);
+  addEventListener("click", chosenAgain);
   addEventListener("beforeunload", (event) => {
     if (unsaved.size) event.preventDefault();
   });
@@ -137,10 +138,17 @@ export function start(place, titled, identify) {
 /** Take the view away: the session has ended. */
 export function stop() {
   removeEventListener("hashchange", moved);
+  removeEventListener("click", chosenAgain);
   controller.abort();
   unsaved.clear();
   left.clear();
   shown = null;
+}
+
+/** Load the view anew whose link is followed while it is shown, unless something is typed. @param {MouseEvent} event */
+function chosenAgain({ target }) {
+  const anchor = target instanceof Element && target.closest("a");
+  if (anchor && anchor.getAttribute("href") === location.hash && !unsaved.size) show({});
 }
 
 async function moved() {

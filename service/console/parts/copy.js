@@ -14,7 +14,7 @@ export async function copyText(text, shown) {
     tell(ACTION.copiedOne({ text }));
   } catch {
     if (shown) getSelection()?.selectAllChildren(shown);
-    else tell(text);
+    tell(shown ? ACTION.selected : text);
   }
 }
 

@@ -27,6 +27,7 @@ export function toCopy(title, text) {
         copy.textContent = ACTION.copied;
       } catch {
         field.select(); // without a secure context, the reader copies
+        copy.textContent = ACTION.pressKeys;
       }
     },
     { kind: "primary" },

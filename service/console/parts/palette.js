@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { entries, offers } from "../core/router.js";
 import { session } from "../core/session.js";
-import { ALIASES, PALETTE as T } from "../strings/find.js";
+import { ALIASES, PALETTE as T, WORDS } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
 import { combobox } from "./combobox.js";
 import { dialog } from "./dialog.js";
@@ -90,13 +90,16 @@ async function destinations(text, signal) {
 /** @param {string} text In lower case. @returns {Suggestion[]} */
 function pages(text) {
   return [["/", FRAME.home], ...entries()]
-    .filter(([path, title]) => named(title).some((name) => name.includes(text)) && offers(path))
+    .filter(([path, title]) => named(path, title).some((name) => name.includes(text)) && offers(path))
     .map(([path, title]) => ({ text: title, group: T.pages, value: path }));
 }
 
-/** Return the title of a page in all languages, in lower case. @param {string} title */
-function named(title) {
-  return [title, ...(ALIASES[title] ?? [])].map((name) => name.toLowerCase());
+/**
+ * Return the title of a page in all languages, and what else people look for there, in lower case.
+ * @param {string} path @param {string} title
+ */
+function named(path, title) {
+  return [title, ...(ALIASES[title] ?? []), WORDS[path] ?? ""].map((name) => name.toLowerCase());
 }
 
 /**

@@ -2,6 +2,7 @@
 /** A choice of several among many, with a search: a control for forms. */
 import { h } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
+import { TABLE } from "../strings/table.js";
 
 const SEARCHED = 8;
 
@@ -9,9 +10,10 @@ const SEARCHED = 8;
  * Return a control for a field of the type custom, whose value is a list of keys.
  * @param {{key: any, text: string, note?: import("../core/dom.js").Child}[]} options
  * @param {any[]} chosen
+ * @param {string} [none] What is shown where nothing matches.
  * @returns {{element: HTMLElement, get: () => any[], set: (keys: any[]) => void}}
  */
-export function picker(options, chosen) {
+export function picker(options, chosen, none = TABLE.noMatch) {
   const rows = options.map(({ key, text, note }) => {
     const box = h("input", { type: "checkbox", checked: chosen.includes(key) });
     return {
@@ -29,8 +31,10 @@ export function picker(options, chosen) {
       event.stopPropagation(); // to look for something changes nothing
       const text = search.value.toLowerCase();
       for (const row of rows) row.element.hidden = !row.text.includes(text);
+      nothing.hidden = rows.some(({ element }) => !element.hidden);
     },
   });
+  const nothing = h("p", { class: "help", role: "status", hidden: true }, none);
   return {
     element: h(
       "div",
@@ -40,6 +44,7 @@ export function picker(options, chosen) {
         "div",
         { class: "checks" },
         rows.map((row) => row.element),
+        nothing,
       ),
     ),
     get: () => rows.filter(({ box }) => box.checked).map(({ key }) => key),

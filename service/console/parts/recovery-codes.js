@@ -19,6 +19,7 @@ export function recoveryCodes(user, codes) {
       copy.textContent = ACTION.copied;
     } catch {
       getSelection()?.selectAllChildren(list); // without a secure context, the reader copies
+      copy.textContent = ACTION.pressKeys;
     }
   });
   const list = h(

@@ -8,7 +8,12 @@ import { attempt, previewed } from "./preview.js";
 import { plain, sentence } from "./sentence.js";
 
 /** @typedef {import("./sentence.js").Change} Change */
-/** @typedef {{method: string, template: string, path: any, body?: any, ifMatch?: string | null}} Plan A request. */
+/**
+ * A request, and the name of the record that it deletes.
+ * @typedef {{
+ *   method: string, template: string, path: any, body?: any, ifMatch?: string | null, deletes?: string
+ * }} Plan
+ */
 
 /** The kinds of records in the log, each with its paths in the API. */
 const KINDS = ["user", "role", "resource", "service", "menu", "button"];
@@ -18,13 +23,16 @@ const LISTS = /** @type {Record<string, [field: string, template: string, member
   resource: ["permissions", "/api/resource/{id}/buttons", "codes"],
   button: ["resources", "/api/menu/{id}/resources", "resourceIds"],
 });
+/** What has no single opposite: decided requests, reviews, restores and imports. */
+const NO_WAY_BACK = /^\/api\/(access-request|review|policy)\b|\/import$/;
 /** An assignment as the log has it: `auditor until 2026-12-01T00:00:00.000Z: reason`. */
 const ASSIGNMENT = /^([a-z0-9_-]+)(?: from (\S+Z))?(?: until (\S+Z))?(?:: ([^]*))?$/;
 
 /** Return a button that reverts an entry; null where nothing was changed, or the caller may not read what. */
 export function revertButton(/** @type {Page} */ page, /** @type {any} */ entry) {
-  const { changeCount, dryRun, status } = entry;
-  if (!changeCount || dryRun || status >= 400 || !page.may("GET /api/operation-log/{id}")) return null;
+  const { changeCount, dryRun, status, url } = entry;
+  if (!changeCount || dryRun || status >= 400 || NO_WAY_BACK.test(url)) return null;
+  if (!page.may("GET /api/operation-log/{id}")) return null;
   const text = plain(sentence(entry));
   return button(T.revert, () => revert(page, entry.id, text), { "aria-label": T.revertOf({ text }) });
 }
@@ -33,11 +41,11 @@ export function revertButton(/** @type {Page} */ page, /** @type {any} */ entry)
 function revert(page, id, text) {
   return attempt(T.title, async () => {
     const { data: entry } = await page.call("GET", "/api/operation-log/{id}", { path: { id } });
-    const { method, template, ...options } = await planned(page, entry);
+    const { method, template, deletes, ...options } = await planned(page, entry);
     const done = await previewed({
       title: T.title,
-      text: [h("q", null, text), " ", T.text],
-      confirm: T.revert,
+      text: [h("q", null, text), " ", deletes ? T.deletes({ name: deletes }) : T.text],
+      confirm: deletes ? T.delete : T.revert,
       danger: true,
       write: (dryRun) => page.call(method, template, { ...options, dryRun }),
     });
@@ -68,7 +76,7 @@ async function planned(/** @type {Page} */ page, /** @type {any} */ entry) {
   const plan = { template: `${base}/{id}`, path: { id } };
   const record = await page.call("GET", plan.template, { path: plan.path });
   if (entry.method === "POST" && entry.url === base)
-    return { ...plan, method: "DELETE", ifMatch: record.etag };
+    return { ...plan, method: "DELETE", ifMatch: record.etag, deletes: name };
   const values = LISTS[kind];
   const listed = changes.find(({ field }) => field === (values?.[0] ?? "roles"));
   const fields = changes.filter((change) => change !== listed && change.field !== "menus");

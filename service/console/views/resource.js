@@ -173,7 +173,7 @@ function bindings(page, resource, bound, etag) {
           () =>
             attempt(T.bind, async () => {
               const options = await readButtons(page);
-              const control = picker(options, ids);
+              const control = picker(options, ids, T.noButton);
               const codeOf = (/** @type {number} */ id) => options.find(({ key }) => key === id)?.code ?? "";
               await ask({
                 title: T.bind,

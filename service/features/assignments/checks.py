@@ -14,16 +14,21 @@ _MANY: Final = 5
 
 
 async def role_ends(installation: Installation) -> Finding:
-    """Warn about users who lose a role soon because no other assignment continues it."""
+    """Warn about users who lose a role soon because no other assignment continues it.
+
+    Approved requests are meant to end: their authors get a notice.
+    """
     week, day = store_ends.NOTICE
     async with installation.records() as connection:
-        ending = await store_ends.ending(connection, week)
-        tomorrow = len(await store_ends.ending(connection, day))
+        ending, soon = [
+            [each for each in await store_ends.ending(connection, within) if each.source != "request"]
+            for within in (week, day)
+        ]
     if not ending:
         return ok(sentence("no_assignment_ends", days=week.days))
     return warning(
         sentence(
-            "assignments_end", count=len(ending), days=week.days, tomorrow=tomorrow, names=_named(ending)
+            "assignments_end", count=len(ending), days=week.days, tomorrow=len(soon), names=_named(ending)
         ),
         sentence("extend_assignments"),
         users=dict.fromkeys((ends.user_id, ends.user_name) for ends in ending[:_MANY]),

@@ -14,8 +14,8 @@ sentence: Final = feature_sentences(
         "no_such_assignment_of_user": "The user has no such assignment",
         "role_id_or_code": "Give either roleId or roleCode",
         # Findings
-        "assignments_end": "{count} assignments end within {days} days, {tomorrow} of them within a day: "
-        "{names}",
+        "assignments_end": "{count, plural, one {# assignment ends} other {# assignments end}} within {days} "
+        "days, {tomorrow} of them within a day: {names}",
         "extend_assignments": "extend the assignments that are still needed",
         "assignments_break_demands": "{count} assignments exceed the longest duration of their roles, or "
         "lack a reason: {names}",

@@ -22,12 +22,13 @@ For entries older than the column, and for nodes that do not know it, the query 
 
 IS_OF_RIGHTS: Final = (
     'jsonb_path_exists(changes, \'$[*] ? (@.field == "roles" || @.field == "permissions"'
-    ' || @.field == "resources" || @.field == "code")\')'
+    ' || @.field == "resources" || @.field == "code" || (@.field == "status" || @.field == "enabled")'
+    " && @.before != null && @.after != null)')"
 )
 """True if a call changed rights.
 
-Those are the roles of a user, the permissions of a role or of a resource, the resources of a Button, or the
-code of a resource's opening. NULL counts as no.
+Those are the roles of a user, the permissions of a role or of a resource, the resources of a Button, the code
+of a resource's opening, or the switch of any of them: on or off. NULL counts as no.
 """
 
 IS_OF_AGENT: Final = "device LIKE 'agent:%'"

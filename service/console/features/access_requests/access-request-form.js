@@ -51,7 +51,7 @@ export async function show(page) {
         type: "custom",
         help: role ? T.atMost(role.maxDuration) : undefined,
         check: (seconds) => (role && seconds > role.maxDuration ? T.atMost(role.maxDuration) : null),
-        control: lasting("duration", role ? Math.min(role.maxDuration, DAY) : HOUR),
+        control: lasting("duration", role ? Math.min(role.maxDuration, DAY) : HOUR, role?.maxDuration),
         only: ({ lasts }) => lasts === "duration",
       },
       { name: "until", label: T.end, type: "datetime", only: ({ lasts }) => lasts === "until" },
