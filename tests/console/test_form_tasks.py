@@ -53,6 +53,27 @@ def _endpoint_with_button(walk: Walk, name: str) -> None:
     walk.took(6)
 
 
+def test_an_endpoint_is_registered_with_a_new_button(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in()
+    walk = Walk(page, keys=False)
+    walk.to("Resources")
+    walk.follow("New resource", "Register a resource")
+    walk.type(page.get_by_label("Path", exact=True), "/pangolins")
+    walk.type(page.get_by_role("searchbox", name="Search"), "zoo:pangolin:read")
+    expect(page.get_by_text("No Button matches.")).to_be_visible()
+    walk.act(page.get_by_role("button", name="Create this Button"))
+    expect(walk.dialog().get_by_label("Permission")).to_have_value("zoo:pangolin:read")
+    walk.type(walk.dialog().get_by_label("Title"), "Read pangolins")
+    walk.act(walk.dialog().get_by_role("button", name="Create this Button"))
+    expect(page.get_by_role("checkbox", name="zoo:pangolin:read")).to_be_checked()
+    walk.act(page.get_by_role("button", name="Preview"))
+    walk.act(walk.dialog().get_by_role("button", name="Register"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("GET /pangolins")
+    expect(page.get_by_role("table")).to_contain_text("zoo:pangolin:read")
+    walk.took(7)
+
+
 def _service_account_with_key(walk: Walk, name: str) -> None:
     page = walk.page
     walk.to("Service accounts")

@@ -21,14 +21,17 @@ export async function readMenus(page) {
 
 /** Read all Buttons as options of a choice, by their paths in the tree. @param {Page} page */
 export async function readButtons(page) {
-  return new Forest(await readMenus(page)).buttons
-    .map((place) => ({
-      key: place.menu.id,
-      text: `${pathOf(place).join(" › ")} ${place.menu.authMark}`,
-      code: place.menu.authMark ?? "",
-      note: place.menu.enabled ? null : MENUS.disabledState,
-    }))
-    .sort((a, b) => compare(a.text, b.text));
+  return new Forest(await readMenus(page)).buttons.map(optionOf).sort((a, b) => compare(a.text, b.text));
+}
+
+/** Return a Button as `picker` shows it. @param {Place} place */
+export function optionOf(place) {
+  return {
+    key: place.menu.id,
+    text: `${pathOf(place).join(" › ")} ${place.menu.authMark}`,
+    code: place.menu.authMark ?? "",
+    note: place.menu.enabled ? null : MENUS.disabledState,
+  };
 }
 
 /** The tree, each list of children in the order of `sort`. */

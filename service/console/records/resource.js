@@ -57,7 +57,7 @@ const fields = {
     once: true,
     help: T.bindHelp,
     when: ({ known }) => Boolean(known.buttons),
-    make: (_, { known }) => ({ control: picker(known.buttons, [], T.noButton) }),
+    make: (_, { known }) => ({ control: picker(known.buttons, [], known.missing) }),
   },
   description: { label: T.description, type: "textarea", most: 1000 },
   assurance: {

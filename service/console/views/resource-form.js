@@ -2,6 +2,7 @@
 /** Registers a resource with the Buttons that open it, or edits one. */
 import { creating, editing } from "../parts/declared.js";
 import { readButtons } from "../parts/menus.js";
+import { missingButton } from "../parts/new-button.js";
 import { agreed } from "../parts/preview.js";
 import { OWN, serviceOptions, suggested } from "../parts/resources.js";
 import { RESOURCE } from "../records/resource.js";
@@ -19,7 +20,7 @@ export async function show(page) {
   const made = creating(page, RESOURCE, {
     title: T.newTitle,
     record,
-    known: { services, buttons },
+    known: { services, buttons, missing: missingButton(page) },
     submit: T.preview,
     write: (write, { resourceName }) =>
       agreed({ title: T.makeTitle({ name: resourceName }), text: T.makeText, confirm: T.register, write }),

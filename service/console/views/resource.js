@@ -6,6 +6,7 @@ import { deleting, toggle } from "../parts/declared.js";
 import { ask, tell } from "../parts/dialog.js";
 import { history } from "../parts/history.js";
 import { readButtons } from "../parts/menus.js";
+import { missingButton } from "../parts/new-button.js";
 import { picker } from "../parts/picker.js";
 import { agreed, attempt, previewed, undoing } from "../parts/preview.js";
 import { record } from "../parts/record.js";
@@ -173,7 +174,7 @@ function bindings(page, resource, bound, etag) {
           () =>
             attempt(T.bind, async () => {
               const options = await readButtons(page);
-              const control = picker(options, ids, T.noButton);
+              const control = picker(options, ids, missingButton(page));
               const codeOf = (/** @type {number} */ id) => options.find(({ key }) => key === id)?.code ?? "";
               await ask({
                 title: T.bind,
