@@ -80,7 +80,7 @@ def test_a_refusal_is_explained_and_repaired(
     headed(page, "Explain")
     answer = page.get_by_role("heading", level=2).first
     expect(answer).to_have_text(
-        f"Refused {person} may not DELETE /api/role/4712: no role gives system:role:delete."
+        f"Refused {person} may not DELETE /api/role/4712: none of the user's roles gives system:role:delete."
     )
     visit.axe()
 

@@ -60,12 +60,24 @@ function rolesOf(page, ids) {
   );
 }
 
+/** @param {Page} page @param {readonly number[]} ids */
+async function rolesText(page, ids) {
+  if (!page.may("GET /api/role/{id}")) return T.scopes.roleCount({ n: ids.length });
+  return T.scopes.roleIds({ names: await rolesOf(page, ids) });
+}
+
+/** @param {Page} page @param {readonly number[]} ids */
+async function usersText(page, ids) {
+  if (!page.may("GET /api/user/{id}")) return T.scopes.userCount({ n: ids.length });
+  return T.scopes.userIds({ names: await userNames(page, ids) });
+}
+
 /** Return what a review asks about, in words. @param {Page} page @param {Review} review */
 export async function scopeText(page, review) {
   const scope = /** @type {import("../../types/api").ReviewScope} */ (review.scope ?? {});
   const parts = [
-    scope.roleIds && T.scopes.roleIds({ names: await rolesOf(page, scope.roleIds) }),
-    scope.userIds && T.scopes.userIds({ names: await userNames(page, scope.userIds) }),
+    scope.roleIds && (await rolesText(page, scope.roleIds)),
+    scope.userIds && (await usersText(page, scope.userIds)),
     scope.codes && T.scopes.codes({ names: enumerated(scope.codes) }),
     scope.services && T.scopes.services({ names: enumerated(scope.services) }),
     scope.endless && T.scopes.endless,
