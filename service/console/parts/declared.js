@@ -80,7 +80,7 @@ function namesOf({ form: names, fields }, shown, fresh) {
 }
 
 /** Return the fields of the form of a record. @param {Kind} kind @param {Shown} shown @param {boolean} fresh */
-function fieldsOf(kind, shown, fresh) {
+export function fieldsOf(kind, shown, fresh) {
   return namesOf(kind, shown, fresh).map((name) => {
     const { initial, make, ...field } = kind.fields[name];
     const value = shown.record[name] ?? (fresh ? initial : null);

@@ -1,9 +1,10 @@
 // @ts-check
 /** Creates a Button where one is chosen, and is not there yet. */
-import { compare } from "../core/locale.js";
+import { MENU } from "../records/menu.js";
 import { MENUS as T } from "../strings/menus.js";
+import { fieldsOf } from "./declared.js";
 import { ask, tell } from "./dialog.js";
-import { Forest, optionOf, pathOf, readMenus } from "./menus.js";
+import { Forest, optionOf, readMenus } from "./menus.js";
 
 /** A code: words between colons. */
 const CODE = /^[\w-]+(:[\w-]+)+$/;
@@ -21,35 +22,15 @@ export function missingButton(page) {
 /** Ask for a Button and create it; null if the reader gives up. @param {Page} page @param {string} text Its code. */
 async function create(page, text) {
   const forest = new Forest(await readMenus(page));
-  const menus = [...forest.places.values()].filter(({ menu }) => menu.menuType === "Menu");
   const authMark = CODE.test(text) ? text : "";
+  const record = { menuType: "Button", authMark, parentId: besideAlike(forest, authMark) };
+  const fields = fieldsOf(MENU, { page, known: forest, record, values: () => record }, true);
   /** @type {number | null} */ let made = null;
   const agreed = await ask({
     title: T.newButton,
     text: T.newButtonText,
     confirm: T.createButton,
-    extra: [
-      {
-        name: "authMark",
-        label: T.code,
-        required: true,
-        most: 128,
-        code: true,
-        value: authMark,
-        help: T.codeHelp,
-      },
-      { name: "title", label: T.titleField, required: true, most: 128 },
-      {
-        name: "parentId",
-        label: T.below,
-        type: "select",
-        unset: T.top,
-        value: besideAlike(forest, authMark),
-        options: menus
-          .map((place) => /** @type {[any, string]} */ ([place.menu.id, pathOf(place).join(" › ")]))
-          .sort((a, b) => compare(a[1], b[1])),
-      },
-    ],
+    extra: fields.filter(({ name }) => name in record || name === "title"),
     act: async (values, { key }) => {
       const body = { ...values, menuType: "Button", sort: 0 };
       made = (await page.call("POST", "/api/menu", { body, key })).data.id;
