@@ -53,7 +53,7 @@ def _endpoint_with_button(walk: Walk, name: str) -> None:
     walk.took(6)
 
 
-def test_an_endpoint_is_registered_with_a_new_button(visit: Visit, house: House) -> None:
+def test_an_endpoint_is_registered_with_a_new_button(visit: Visit) -> None:
     page = visit.page
     visit.sign_in()
     walk = Walk(page, keys=False)
