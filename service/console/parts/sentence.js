@@ -221,7 +221,8 @@ function edits(entry, changes) {
     } else if (field === "status" || field === "enabled") {
       add(after === true || after === "enabled" ? T.enabled : T.disabled, target);
     } else {
-      fields.set(target, [...(fields.get(target) ?? []), FIELDS[field] ?? field]);
+      const [word, ...number] = field.split(" "); // such as accessRequest 7
+      fields.set(target, [...(fields.get(target) ?? []), [FIELDS[word] ?? word, ...number].join(" ")]);
     }
   }
   for (const [target, names] of fields) add(T.changed, target, { fields: listed([...new Set(names)]) });
