@@ -47,23 +47,6 @@ class GivenCode(Struct, frozen=True):
     begin_time: datetime
 
 
-class KeyWithScopes(Struct, frozen=True, kw_only=True):
-    """An API key of a person with its scopes, and the codes that they have needed.
-
-    The use of the key is recorded without a gap since ``recorded_since``.
-    """
-
-    id: Id
-    key_name: str
-    user_id: Id
-    user_name: str
-    create_time: datetime
-    last_use_time: datetime | None
-    recorded_since: datetime
-    scopes: tuple[str, ...]
-    needed_codes: tuple[str, ...]
-
-
 class UnusedKey(Struct, frozen=True, kw_only=True):
     """An API key of an account, with its last use, if any."""
 
@@ -73,6 +56,17 @@ class UnusedKey(Struct, frozen=True, kw_only=True):
     user_name: str
     create_time: datetime
     last_use_time: datetime | None
+
+
+class KeyWithScopes(UnusedKey, frozen=True, kw_only=True):
+    """An API key of a person with its scopes, and the codes that they have needed.
+
+    The use of the key is recorded without a gap since ``recorded_since``.
+    """
+
+    recorded_since: datetime
+    scopes: tuple[str, ...]
+    needed_codes: tuple[str, ...]
 
 
 _EVER: Final = sa.text("'-infinity'::timestamptz")
