@@ -39,7 +39,7 @@ from service.kernel.clock import from_seconds, rfc3339
 from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
 from service.kernel.core_sentences import sentence
-from service.kernel.identity import Caller, NewAccount, Target, codes_asked
+from service.kernel.identity import Caller, NewAccount, Target, codes_asked, oneself
 from service.kernel.origin import (
     ORIGIN,
     Delegated,
@@ -52,7 +52,7 @@ from service.kernel.origin import (
 from service.kernel.persons import ControlAct
 from service.kernel.tracing import traced
 from service.kernel.write import DryRun
-from service.records import account_control, accounts, role_rights
+from service.records import account_control, accounts, factors, role_rights
 from service.records.database.transactions import Connection, Database, is_rehearsal
 from service.records.published import policy_revisions
 
@@ -87,7 +87,8 @@ class DelegationCheck:
         self.watches: list[Watch] = []
         self._caller = caller
         self._key_made_by = key_made_by
-        self._policy = policy
+        self.policy: Final = policy
+        """The policy by which this check decides."""
         self._holding = Holding(codes_asked(caller), stored, ends)
         self._change = change
         self._asked = Delegated(policy.revision, stored.codes)
@@ -95,11 +96,6 @@ class DelegationCheck:
         self._origin = ORIGIN.get()
         if self._origin is not None:
             self._origin.delegated = self._asked
-
-    @property
-    def policy(self) -> Policy:
-        """The policy by which this check decides."""
-        return self._policy
 
     @property
     def stored(self) -> HeldCodes:
@@ -200,14 +196,14 @@ class DelegationCheck:
         """
         name = f"{service} {action}"
         why = sentence("service_not_allowed", service=service)
-        if self._change is None or self._policy.rules.codes(SERVICE, name):
-            self.require_object(self._policy, SERVICE, name, why)
+        if self._change is None or self.policy.rules.codes(SERVICE, name):
+            self.require_object(self.policy, SERVICE, name, why)
         else:
             self._change.ask(lambda candidate: self.require_object(candidate, SERVICE, name, why))
 
     def require_foreign(self, field: str, service: str) -> None:
         """Check that no permission code of this service begins with ``service``; ValidationFailed else."""
-        require_foreign(self._policy, field, service)
+        require_foreign(self.policy, field, service)
 
     def require_request(self, method: str, path: str, template: str) -> None:
         """Check that the caller may send a request to ``path``, which the endpoint ``template`` serves.
@@ -216,26 +212,26 @@ class DelegationCheck:
         edit by itself.
         """
         self._asked.edits.append(EditRequest(method, path, template))
-        registered = self._policy.resource_at(method, path) or UNREGISTERED
+        registered = self.policy.resource_at(method, path) or UNREGISTERED
         for layer, name in ((RESOURCE, registered), (ENDPOINT, f"{method} {template}")):
             for held in self._held:
-                decision = self._policy.judge(layer, name, held)
+                decision = self.policy.judge(layer, name, held)
                 if not decision.allowed:
                     raise PermissionDenied(
                         sentence("included_request_not_allowed", method=method, path=path), decision
                     )
         if self._origin is not None:
             satisfied = self._origin.satisfied
-            _require_assurance(self._policy.judge_assurance(registered, f"{method} {template}", satisfied))
+            _require_assurance(self.policy.judge_assurance(registered, f"{method} {template}", satisfied))
 
     def may_request(self, request: str) -> bool:
         """Return true if the caller may send ``request`` too, such as ``GET /api/user/list``."""
-        registered = self._policy.resource_at(*request.split(" ")) or UNREGISTERED
+        registered = self.policy.resource_at(*request.split(" ")) or UNREGISTERED
         for layer, name in ((RESOURCE, registered), (ENDPOINT, request)):
-            if not all(self._policy.judge(layer, name, held).allowed for held in self._held):
+            if not all(self.policy.judge(layer, name, held).allowed for held in self._held):
                 return False
         satisfied = None if self._origin is None else self._origin.satisfied
-        return self._origin is None or self._policy.judge_assurance(registered, request, satisfied).allowed
+        return self._origin is None or self.policy.judge_assurance(registered, request, satisfied).allowed
 
     async def target(
         self, connection: Connection, user_id: int, act: Act, *, only_reads: bool = False
@@ -270,6 +266,18 @@ class DelegationCheck:
         self._require_proof(act, field)
         if target.whom != "self" and (control := CONTROL_ACTS.get(act)) is not None:
             await self.take_over(connection, [target.user_id], control)
+
+    async def require_factors(self, connection: Connection, act: Act) -> None:
+        """Check that a caller with a second factor may do ``act``, which demands two factors, on themselves.
+
+        Callers without one pass. Their factors stay as they are until the transaction ends. Raises
+        InsufficientAuthentication.
+        """
+        if self._caller.is_operator:
+            return
+        await factors.lock(connection, self._caller.user_id)
+        if await factors.has_any(connection, self._caller.user_id):
+            await self.require_act(connection, oneself(self._caller), act)
 
     def require_session(self, act: str) -> None:
         """Check that the caller may do ``act`` with the credentials of the request; PermissionDenied else."""
@@ -309,7 +317,7 @@ class DelegationCheck:
 
     def _require_account(self, name: str, field: str | None = None) -> None:
         denied = ActOnOneself if name in CLOSED_TO_ALL else PermissionDenied
-        self.require_object(self._policy, ACCOUNT, name, refusal_of(name), field, denied=denied)
+        self.require_object(self.policy, ACCOUNT, name, refusal_of(name), field, denied=denied)
         if name in DEMANDED:
             self.require_demand(ACCOUNT, name)
 
@@ -326,7 +334,7 @@ class DelegationCheck:
         """Check that ``policy`` allows the caller; raises ``denied`` else, with the sentence ``why``."""
         decisions = (policy.judge(layer, name, held) for held in self._held)
         denial = next((decision for decision in decisions if not decision.allowed), None)
-        if denial is not None or policy is self._policy:
+        if denial is not None or policy is self.policy:
             self._asked.objects[ObjectQuestion(layer, name)] = None
         if denial is not None:
             raise denied(why, denial, field=field)
@@ -337,7 +345,7 @@ class DelegationCheck:
         An ``optional`` denial refuses nothing by itself. The event of the change omits it, since a replay
         would otherwise deny an allowed change.
         """
-        by_token, by_database = (self._policy.judge(layer, name, held) for held in self._held)
+        by_token, by_database = (self.policy.judge(layer, name, held) for held in self._held)
         decision = by_database if by_token.allowed else by_token
         if decision.allowed or not optional:
             self._asked.objects[ObjectQuestion(layer, name)] = None
@@ -345,12 +353,12 @@ class DelegationCheck:
 
     def decide_for(self, layer: str, name: str, held: HeldCodes | Satisfied) -> Decision:
         """Return the decision of the same policy about another user, who holds or satisfies ``held``."""
-        return self._policy.judge(layer, name, held)
+        return self.policy.judge(layer, name, held)
 
     async def grants_roles(self, connection: Connection, role_ids: Iterable[int], held: HeldCodes) -> bool:
         """Return whether another user, who keeps holding ``held``, may grant all codes of these roles."""
         reach = await role_rights.reach_of_roles(connection, role_ids)
-        return all(self._policy.judge(GRANT, code, held).allowed for code in reach)
+        return all(self.policy.judge(GRANT, code, held).allowed for code in reach)
 
     def of_ceiling(self, codes: Iterable[str]) -> DelegationCheck:
         """Return the check of a directory, which may grant ``codes`` and nothing else.
@@ -383,7 +391,7 @@ class DelegationCheck:
         """Return the codes of these roles that a directory with that ceiling may not grant, in order."""
         held = HeldCodes(ceiling)
         reach = await role_rights.reach_of_roles(connection, role_ids)
-        return sorted(code for code in reach if not self._policy.judge(GRANT, code, held).allowed)
+        return sorted(code for code in reach if not self.policy.judge(GRANT, code, held).allowed)
 
     @staticmethod
     def provisioned(user_id: int) -> Target:
@@ -418,13 +426,13 @@ class DelegationCheck:
         """Check that the caller has satisfied the demand of an object; raises the refusal else."""
         if self._origin is not None:
             self._asked.objects[ObjectQuestion(ASSURANCE, assured(layer, name))] = None
-            _require_assurance(self._policy.judge(ASSURANCE, assured(layer, name), self._origin.satisfied))
+            _require_assurance(self.policy.judge(ASSURANCE, assured(layer, name), self._origin.satisfied))
 
     def _new(self, codes: Iterable[str]) -> list[str]:
         """Return those of ``codes``, sorted, that can only be asked of the candidate."""
         if self._change is None:
             return []
-        return sorted(code for code in codes if not self._policy.rules.of(GRANT, code))
+        return sorted(code for code in codes if not self.policy.rules.of(GRANT, code))
 
     async def _denials(self, codes: Iterable[str], until: datetime | None = None) -> AsyncIterator[Decision]:
         """Yield the denial of each code that the caller may not grant, in order, with turns for others."""
@@ -433,7 +441,7 @@ class DelegationCheck:
             for start in range(0, len(asked), _AT_ONCE):
                 if start:
                     await asyncio.sleep(0)
-                for denial in self._denied(self._policy, asked[start : start + _AT_ONCE], until):
+                for denial in self._denied(self.policy, asked[start : start + _AT_ONCE], until):
                     if span is not None:
                         tell_span(span, denial)
                     yield denial
@@ -466,7 +474,7 @@ class DelegationCheck:
     def _require_none(self, denials: Sequence[Decision], why: Sentence, until: datetime | None) -> None:
         if denials:
             denied = [denial.object for denial in denials]
-            expiry = self._holding.expiry(self._policy, denied, until)
+            expiry = self._holding.expiry(self.policy, denied, until)
             _require_none(denials, why, expiry=expiry)
 
 

@@ -23,7 +23,7 @@ from service.kernel.origin import field_changes
 from service.kernel.services import PORTCULLIS
 from service.kernel.value_rules import code_fault
 from service.keyspace import SessionStore
-from service.records import factors, role_rights
+from service.records import role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.published.policy_workers import AGENTS
 
@@ -70,13 +70,10 @@ class Delegations:
             check = await self.delegation.check(connection, caller)
             if caller.kind != "person":
                 raise Conflict(sentence("only_people_delegate"), rule="kind_of_account")
-            target = oneself(caller)
-            await check.require_act(connection, target, ACT)
+            await check.require_act(connection, oneself(caller), ACT)
             await require_known(connection, AGENTS)
-            await factors.lock(connection, caller.user_id)
+            await check.require_factors(connection, "delegate-beside-factor")
             await live_session(self.sessions, caller)
-            if await factors.has_any(connection, caller.user_id):
-                await check.require_act(connection, target, "delegate-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
             longest = await self._longest(connection, caller.user_id)
             faults = self._faults(check, codes, ask_me, services)

@@ -31,10 +31,9 @@ from service.features.personal_data.store_archives import Archive, archives
 from service.features.personal_data.store_persons import Erasure
 from service.features.personal_data.store_tables import Held
 from service.kernel.clock import now
-from service.kernel.identity import Caller, Target, oneself
+from service.kernel.identity import Caller, Target
 from service.kernel.write import Write
 from service.keyspace import SessionStore
-from service.records import factors
 from service.records.database.transactions import Connection, Database
 from service.records.logs.inserts import TABLES, Log
 from service.records.user_list import User
@@ -221,7 +220,7 @@ class Erasures:
         async def begin(unit: UnitOfWork, target: Target) -> None:
             unit.check.require_session(ERASE)
             await unit.check.require_act(unit.connection, target, ERASE)
-            await _require_factors(unit, write.caller)
+            await unit.check.require_factors(unit.connection, "erase-beside-factor")
             stored = await store_persons.person(unit.connection, user_id, with_logs=False)
             whole = person.joined(stored)
             _require_neutral(reason, whole)
@@ -254,15 +253,6 @@ class Erasures:
         days = self.days[log]
         until = last + timedelta(days=days) if last is not None and days else None
         return HeldEntries(log, erased, older, until, plain)
-
-
-async def _require_factors(unit: UnitOfWork, caller: Caller) -> None:
-    """Check that a caller with a second factor has used it lately; raises InsufficientAuthentication."""
-    if caller.is_operator:
-        return
-    await factors.lock(unit.connection, caller.user_id)
-    if await factors.has_any(unit.connection, caller.user_id):
-        await unit.check.require_act(unit.connection, oneself(caller), "erase-beside-factor")
 
 
 def _require_neutral(reason: str, person: Person) -> None:

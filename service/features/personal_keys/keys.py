@@ -30,7 +30,7 @@ from service.kernel.origin import field_changes
 from service.kernel.text import text_fault
 from service.kernel.value_rules import code_fault
 from service.keyspace import SessionStore
-from service.records import factors, role_rights
+from service.records import role_rights
 from service.records.database.transactions import Database
 from service.records.published.policy_workers import PERSONAL_KEYS
 
@@ -76,10 +76,8 @@ class PersonalKeys:
             use = use_of_key(barred=rights.keys_barred)
             check.require_object(check.policy, ACCOUNT, use, refusal_of(use))
             await require_known(connection, PERSONAL_KEYS)
-            await factors.lock(connection, caller.user_id)
+            await check.require_factors(connection, "create-personal-key-beside-factor")
             await live_session(self.sessions, caller)
-            if await factors.has_any(connection, caller.user_id):
-                await check.require_act(connection, target, "create-personal-key-beside-factor")
             change_log.concerns(change_log.user_target(caller.user_name))
             if len(await stored_keys.of_user(connection, caller.user_id)) >= MOST:
                 raise Conflict(key_sentence("too_many_keys", most=MOST), rule="limit")
