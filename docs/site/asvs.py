@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import yaml
 DATA: Final = Path(__file__).parents[1] / "explanation" / "asvs.yaml"
 
 
+@cache
 def assessment() -> dict[str, Any]:
     """Return the data: the titles of the ``chapters`` by number, and the ``requirements`` in order."""
     data: dict[str, Any] = yaml.safe_load(DATA.read_text("utf-8"))

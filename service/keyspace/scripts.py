@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack
+from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal, Protocol, get_args
 from weakref import WeakValueDictionary
@@ -58,6 +59,7 @@ _ROUNDS: Final = 10
 """Maximum number of rounds in which a script may ask for further keys: values may change meanwhile."""
 
 
+@cache
 def text_of(name: Name) -> str:
     """Return the text of a script, with what its kind has in common."""
     folder = files("service.keyspace") / "scripts"

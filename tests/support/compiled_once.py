@@ -5,6 +5,7 @@ compiled hundreds of times. Services in processes of their own share nothing.
 """
 
 from functools import cache
+from inspect import CO_COROUTINE, iscoroutinefunction
 from typing import Any, Final
 
 from falcon.routing import compiled as routing
@@ -65,3 +66,10 @@ def share() -> None:
     """Let the engines and applications that are made from now on share what they compile."""
     registry.register("postgresql.psycopg", __name__, HeaderProfile.__name__)
     vars(routing)["compile"] = cache(compile)
+    vars(routing)["iscoroutinefunction"] = _is_coroutine_function
+
+
+def _is_coroutine_function(responder: Any) -> bool:
+    """Say what ``inspect`` does of functions, which Falcon asks of five thousand at each start."""
+    code = getattr(responder, "__code__", None)
+    return iscoroutinefunction(responder) if code is None else bool(code.co_flags & CO_COROUTINE)
