@@ -4,12 +4,14 @@
  * `core`, and no files import one another in a circle. Those of features are in `features/<name>/feature.js`.
  */
 import * as features from "./features.js";
+import { view } from "./navigation.js";
 
 /** @typedef {import("./types/view").View} View */
 
 /** The views of features, and the parts that they add to views. @type {(View | import("./types/view").Part)[]} */
 const ADDED = Object.values(features).flat();
 
+const account = () => import("./views/account.js");
 const users = () => import("./views/users.js");
 const userForm = () => import("./views/user-form.js");
 const user = () => import("./views/user.js");
@@ -25,7 +27,8 @@ const service = () => import("./views/service.js");
 /** The views of the core: path, file, and the operation that their readers may call. */
 const OWN = /** @type {[pattern: string, load: View["load"], operation?: string][]} */ ([
   ["/", () => import("./views/home.js")],
-  ["/account", () => import("./views/account.js")],
+  ["/account", account],
+  ["/account/factors", account],
   ["/account/devices", () => import("./views/devices.js")],
   ["/account/notices", () => import("./views/notices.js")],
   ["/account/sign-ins", () => import("./views/sign-ins.js")],
@@ -77,10 +80,10 @@ const OWN = /** @type {[pattern: string, load: View["load"], operation?: string]
   ["/services/{id}/edit", serviceForm, "PATCH /api/service/{id}"],
   ["/services/{id}/history", service, "GET /api/operation-log/list"],
   ["/policy", () => import("./views/policy.js"), "GET /api/policy"],
-]).map(([pattern, load, operation]) => ({ pattern, load, operation }));
+]).map((each) => view(...each));
 
 /** @type {View[]} */
-export const VIEWS = [...ADDED.filter((each) => "pattern" in each), ...OWN].map((view) => ({
-  ...view,
-  parts: ADDED.filter((each) => "within" in each).filter(({ within }) => within === view.pattern),
+export const VIEWS = [...ADDED.filter((each) => "pattern" in each), ...OWN].map((each) => ({
+  ...each,
+  parts: ADDED.filter((part) => "within" in part).filter(({ within }) => within === each.pattern),
 }));

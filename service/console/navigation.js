@@ -69,6 +69,16 @@ const GROUPED = [
 ];
 
 /**
+ * Return a view whose readers may call an operation, all users without one.
+ * @param {string} pattern
+ * @param {import("./types/view").View["load"]} load
+ * @param {string} [operation]
+ * @param {import("./types/view").Entry} [entry]
+ * @returns {import("./types/view").View}
+ */
+export const view = (pattern, load, operation, entry) => ({ pattern, load, operation, entry });
+
+/**
  * Return the groups with the entries of the core, and those of `views` that bring some.
  * @param {import("./types/view").View[]} views
  */
@@ -95,6 +105,7 @@ export const NOTICES = "/account/notices";
 /** The pages about the caller's own account. @type {Entry[]} */
 const OWN = [
   ["/account", FRAME.account, "user"],
+  ["/account/factors", FRAME.factors, "key"],
   [NOTICES, FRAME.notices, "bell"],
   ["/account/devices", FRAME.devices, "device"],
   ["/account/sign-ins", FRAME.logins, "log-in"],

@@ -74,11 +74,13 @@ def test_a_code_of_the_app_or_a_recovery_code_is_the_second_step(visit: Visit, h
     expect(page.get_by_label("User name")).to_have_value("stepping")
     expect(page.get_by_label("Password", exact=True)).to_have_value("")
     first_step(page, "stepping")
-    answer(page, "Code", house.code_of(secret))
+    answer(page, "Code", last := house.code_of(secret))
     home(page, "stepping")
 
     page.reload()
     first_step(page, "stepping")
+    answer(page, "Code", last)
+    says(page.locator(".field .fault"), "was used already. Wait for the next one")
     button(page, "Use a recovery code").click()
     answer(page, "Recovery code", recovery[0].lower())
     home(page, "stepping")
@@ -112,7 +114,10 @@ def test_an_initial_password_is_changed_before_all_but_signing_out(visit: Visit,
 @pytest.mark.extended
 def test_an_app_is_enrolled_with_recovery_codes_and_removed(visit: Visit, house: House) -> None:
     house.member("enrolling")
-    page = visit.open("/account", "Your account", "enrolling")
+    page = visit.open("/", name="enrolling")
+    page.get_by_label("Signed in as enrolling").click()
+    page.get_by_role("link", name="Authenticator app, passkeys").click()
+    headed(page, "Your account")
     asked = page.get_by_role("dialog")
     button(page, "Add an authenticator app").click()
     picture = asked.get_by_role("img", name="QR code with the secret for the app")

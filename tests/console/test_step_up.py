@@ -94,6 +94,7 @@ def test_users_without_a_factor_are_sent_to_add_one_first(visit: Visit, house: H
     expect(question(page)).to_have_count(0)
     refusal.get_by_role("link", name="Add a second factor to your account first").click()
     headed(page, "Your account")
+    expect(page.locator("main h2").first).to_have_text("Second factors")
 
 
 @pytest.mark.extended

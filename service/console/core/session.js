@@ -8,7 +8,9 @@ import { translateAnswer } from "./refusals.js";
 /** The most characters of a user name: names from directories may be email addresses. */
 export const LONGEST_USER_NAME = 254;
 
-const { tokenName = "Authorization", tokenPrefix = "Bearer ", passkeys } = document.documentElement.dataset;
+const { tokenName = "Authorization", tokenPrefix = "Bearer " } = document.documentElement.dataset;
+/** The address to whose pages passkeys belong; undefined if the service has none for them. */
+export const { passkeys } = document.documentElement.dataset;
 
 /**
  * A session whose answers have their sentences in the language of the page. Its deliberate end leaves no names in the

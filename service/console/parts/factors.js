@@ -1,7 +1,7 @@
 // @ts-check
 /** The caller's own second factors: apps, passkeys and the recovery codes that come with the first. */
 import { button, h } from "../core/dom.js";
-import { takesPasskeys } from "../core/session.js";
+import { passkeys, takesPasskeys } from "../core/session.js";
 import { FACTORS as T } from "../strings/factors.js";
 import { ask, dialog, settled, tell } from "./dialog.js";
 import { form } from "./form.js";
@@ -148,7 +148,7 @@ export function factors(page) {
     });
   }
 
-  return list;
+  return [list, !takesPasskeys() && h("p", { class: "help" }, T.noPasskeys({ address: passkeys ?? null }))];
 }
 
 /** @param {string} value */

@@ -4,6 +4,14 @@ import { h } from "../core/dom.js";
 import { ACCOUNT as T } from "../strings/account.js";
 import { form } from "./form.js";
 
+/** The field of the current password. */
+export const CURRENT = {
+  name: "currentPassword",
+  label: T.current,
+  type: "password",
+  attributes: { autocomplete: "current-password" },
+};
+
 /**
  * @param {string} name The user name, for password managers.
  * @param {(body: {currentPassword: string, newPassword: string}) => Promise<any>} send
@@ -11,16 +19,7 @@ import { form } from "./form.js";
 export function password(name, send) {
   const made = form({
     before: h("input", { type: "text", autocomplete: "username", value: name, hidden: true }),
-    fields: [
-      {
-        name: "currentPassword",
-        label: T.current,
-        type: "password",
-        required: true,
-        attributes: { autocomplete: "current-password" },
-      },
-      ...fresh("newPassword", () => made.values()),
-    ],
+    fields: [{ ...CURRENT, required: true }, ...fresh("newPassword", () => made.values())],
     submit: T.change,
     save: ({ currentPassword, newPassword }) => send({ currentPassword, newPassword }),
   });

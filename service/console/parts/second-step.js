@@ -81,7 +81,7 @@ function code(method, prove) {
       try {
         await prove({ method, code: digits ? typed.replaceAll(/\s/g, "") : typed.trim() });
       } catch (problem) {
-        throw notProved(problem, { errors: [{ field: "code", message: T.wrong }] });
+        throw notProved(problem, "code", T.wrong);
       }
     },
   });
@@ -108,6 +108,6 @@ async function byPasskey(act) {
   try {
     await act(await import("./passkeys.js"));
   } catch (problem) {
-    throw notProved(problem, { rule: "passkey" });
+    throw notProved(problem);
   }
 }

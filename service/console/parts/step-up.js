@@ -127,8 +127,7 @@ function proofForm(method, { provider, acr, done, cancel, strong, others, choose
         const { code, document } = problem instanceof Problem ? problem : {};
         const enrolled = code === "second_factor_required" ? usable(document?.methods ?? []) : [];
         if (enrolled[0]) return choose(enrolled[0], enrolled); // meanwhile
-        const wrong = field && { errors: [{ field: field.name, message: T.wrong }] };
-        throw notProved(problem, wrong ?? { rule: "passkey" });
+        throw notProved(problem, field?.name, T.wrong);
       }
     },
   });

@@ -78,13 +78,17 @@ export function attempting(text, options, act) {
 }
 
 /**
- * Return the refusal of a proof with what says where it was wrong; any other one as it is.
- * @param {unknown} problem
- * @param {Record<string, any>} where Members of the document.
+ * Return the refusal of a proof with its field, or that of a passkey without one; any other one as it is.
+ * @param {unknown} problem @param {string} [field] @param {string} [wrong] What to say unless the service says more.
  */
-export function notProved(problem, where) {
+export function notProved(problem, field, wrong = "") {
   if (!(problem instanceof Problem) || problem.code !== "login_failed") return problem;
-  return new Problem(problem.status, { ...problem.document, ...where });
+  const { status, document, detail } = problem;
+  const message = document.detailCode ? detail : wrong;
+  return new Problem(status, {
+    ...document,
+    ...(field ? { errors: [{ field, message }] } : { rule: "passkey" }),
+  });
 }
 
 /** The operations that save nothing: what they are refused for needs no word about it. */
@@ -193,7 +197,7 @@ function requestable({ requestable: roles = [], decisionId, accessRequestId: wai
 function demanded({ required = [], methods = [] }) {
   return [
     h("p", null, STEP_UP.needs(required)),
-    !methods.length && h("p", null, link("/account", TROUBLE.enrolFirst)),
+    !methods.length && h("p", null, link("/account/factors", TROUBLE.enrolFirst)),
     methods.length > 0 && !usable(methods).length && h("p", null, TROUBLE.passkeyElsewhere),
   ];
 }

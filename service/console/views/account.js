@@ -1,5 +1,5 @@
 // @ts-check
-/** The caller's own account: the profile, the password and the second factors. */
+/** The caller's own account: the profile, the password and the second factors, which have an address of their own. */
 import { badge, badges, button, card, definition, h } from "../core/dom.js";
 import { refresh } from "../core/frame.js";
 import { session } from "../core/session.js";
@@ -9,7 +9,7 @@ import { tell } from "../parts/dialog.js";
 import { factors } from "../parts/factors.js";
 import { form, merging } from "../parts/form.js";
 import { ownOrigins } from "../parts/origins.js";
-import { password } from "../parts/password.js";
+import { CURRENT, password } from "../parts/password.js";
 import { attempt } from "../parts/preview.js";
 import { areThere } from "../parts/providers.js";
 import { rights } from "../parts/rights.js";
@@ -62,13 +62,7 @@ export async function show(page) {
           value: data.email,
           attributes: { autocomplete: "email" },
         },
-        {
-          name: "currentPassword",
-          label: T.current,
-          type: "password",
-          help: T.currentHelp,
-          attributes: { autocomplete: "current-password" },
-        },
+        { ...CURRENT, help: T.currentHelp },
         {
           name: "phone",
           label: T.phone,
@@ -119,7 +113,10 @@ export async function show(page) {
     passwords.fill({ currentPassword: "", newPassword: "", repeated: "" });
     tell(T.changed);
   });
+  const own = card(FACTORS.title, h("p", { class: "help" }, FACTORS.about), factors(page));
+  const sought = page.path === "/account/factors";
   page.put(
+    sought && own,
     h(
       "div",
       { class: "cards" },
@@ -128,7 +125,7 @@ export async function show(page) {
     ),
     block(page, ENDINGS.title, () => endings(page), { quiet: true }),
     areThere() && block(page, ORIGINS.title, () => ownOrigins(page)),
-    card(FACTORS.title, h("p", { class: "help" }, FACTORS.about), factors(page)),
+    !sought && own,
     card(
       RIGHTS.title,
       definition([
@@ -175,14 +172,7 @@ function unconfirmed(page, { email, emailVerified, emailAgreed, emailReached, re
 function agreement(page, email) {
   return form({
     before: h("p", null, T.agreeText),
-    fields: [
-      {
-        name: "currentPassword",
-        label: T.current,
-        type: "password",
-        attributes: { autocomplete: "current-password" },
-      },
-    ],
+    fields: [CURRENT],
     submit: T.agree,
     quiet: true,
     save: async ({ currentPassword }) => {

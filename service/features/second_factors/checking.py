@@ -11,6 +11,7 @@ from service.errors import LoginFailed, Unavailable
 from service.features.second_factors import recovery_codes, store, totp
 from service.features.second_factors.passkeys import PasskeyRefusedError, RelyingParty, id_of
 from service.features.second_factors.sealing import FactorKeys
+from service.features.second_factors.sentences import sentence
 from service.features.second_factors.store import Passkey
 from service.kernel.assurance import Acr
 from service.kernel.notify import Notices
@@ -34,6 +35,9 @@ def about(user_id: int) -> str:
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FactorCheck:
     """Checks answers against the factors of a user; raises ``LoginFailed`` for any wrong answer.
+
+    The refusal says whether an app code was used before: the caller has passed the first step, and such a
+    code opens nothing.
 
     ``now`` is the session store's time in seconds since the epoch, shared by all nodes. All raise
     ``Unavailable``, also for an unmatched app code while the secret of an app is unreadable.
@@ -109,6 +113,7 @@ class FactorCheck:
 
     async def _of_code(self, user_id: int, code: str) -> int | None:
         now, unreadable = self.now(), None
+        is_used = False
         for app in await store.apps(self.database, user_id):
             try:
                 secret = self.keys.open(app.sealed_secret, about(user_id))
@@ -121,6 +126,9 @@ class FactorCheck:
             async with self.database.transaction() as connection:
                 if await store.use_app(connection, app, step):
                     return app.id
+            is_used = True
+        if is_used:
+            raise LoginFailed(sentence("app_code_used"))
         if unreadable is not None:
             raise unreadable
         return None

@@ -11,6 +11,7 @@ sentence: Final = feature_sentences(
         "too_many_factors": "You have {most} factors: remove some of them first",
         "no_waiting_app": "No app with that id waits for its code: begin again",
         "app_code_wrong": "is not the code that the app shows now",
+        "app_code_used": "This code, or a later one, was used already. Wait for the next one",
         "passkey_enrolled": "This passkey is enrolled already",
         "recovery_codes_alone": "Recovery codes need another second factor first",
         "no_such_factor": "You have no such factor",

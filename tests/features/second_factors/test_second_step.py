@@ -81,7 +81,12 @@ async def test_a_code_counts_once(person: Person) -> None:
     code = person.code()
     first, second = await person.challenged(), await person.challenged()
     assert (await person.second_step(first["challenge"], "totp", code=code)).status == 200
-    assert is_login_failed(await person.second_step(second["challenge"], "totp", code=code))
+    again = await person.second_step(second["challenge"], "totp", code=code)
+    assert is_login_failed(again)
+    assert again.json["detailCode"] == "app_code_used"
+    wrong = await person.second_step(second["challenge"], "totp", code=f"{(int(code) + 1) % 10**6:06}")
+    assert is_login_failed(wrong)
+    assert "detailCode" not in wrong.json
 
 
 async def test_of_fifty_requests_with_one_code_at_once_one_wins(person: Person) -> None:

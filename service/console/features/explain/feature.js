@@ -1,5 +1,6 @@
 // @ts-check
 /** Questions to the policy: who may what, why, and what if. */
+import { view } from "../../navigation.js";
 
 /** @type {(import("../../types/view").View | import("../../types/view").Part)[]} */
 export const VIEWS = [
@@ -8,15 +9,11 @@ export const VIEWS = [
     load: () => import("./refusal.js"),
     operation: "POST /api/policy/explain",
   },
-  {
-    pattern: "/resources/coverage",
-    load: () => import("./coverage.js"),
-    operation: "GET /api/policy/coverage",
-  },
-  { pattern: "/policy/explain", load: () => import("./explain.js"), operation: "POST /api/policy/explain" },
-  { pattern: "/policy/who", load: () => import("./who.js"), operation: "GET /api/policy/who" },
-  { pattern: "/policy/what", load: () => import("./what.js"), operation: "GET /api/policy/what" },
-  { pattern: "/policy/what-if", load: () => import("./what-if.js"), operation: "GET /api/policy/what-if" },
-  { pattern: "/policy/matrix", load: () => import("./matrix.js"), operation: "GET /api/policy/matrix" },
-  { pattern: "/policy/openings", load: () => import("./openings.js"), operation: "GET /api/policy/openings" },
+  view("/resources/coverage", () => import("./coverage.js"), "GET /api/policy/coverage"),
+  view("/policy/explain", () => import("./explain.js"), "POST /api/policy/explain"),
+  view("/policy/who", () => import("./who.js"), "GET /api/policy/who"),
+  view("/policy/what", () => import("./what.js"), "GET /api/policy/what"),
+  view("/policy/what-if", () => import("./what-if.js"), "GET /api/policy/what-if"),
+  view("/policy/matrix", () => import("./matrix.js"), "GET /api/policy/matrix"),
+  view("/policy/openings", () => import("./openings.js"), "GET /api/policy/openings"),
 ];

@@ -1,7 +1,6 @@
 // @ts-check
 /** What doctor has found, for who operates the installation. */
+import { view } from "../../navigation.js";
 
 /** @type {import("../../types/view").View[]} */
-export const VIEWS = [
-  { pattern: "/doctor", load: () => import("./doctor.js"), operation: "GET /api/system/findings" },
-];
+export const VIEWS = [view("/doctor", () => import("./doctor.js"), "GET /api/system/findings")];

@@ -1,8 +1,9 @@
 // @ts-check
 /** Users and roles as tables: the views of their imports. */
+import { view } from "../../navigation.js";
 
 /** @type {import("../../types/view").View[]} */
 export const VIEWS = [
-  { pattern: "/users/import", load: () => import("./import.js"), operation: "POST /api/user/import" },
-  { pattern: "/roles/import", load: () => import("./import.js"), operation: "POST /api/role/import" },
+  view("/users/import", () => import("./import.js"), "POST /api/user/import"),
+  view("/roles/import", () => import("./import.js"), "POST /api/role/import"),
 ];
