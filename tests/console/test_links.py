@@ -57,7 +57,7 @@ def test_a_user_invited_by_mail_sets_a_password_adds_an_app_and_sees_the_first_s
     page.get_by_label("Email").fill("lapwing@example.com")
     button(page, "Create").click()
     expect(page.get_by_text("An invitation was sent to lapwing.")).to_be_visible()
-    expect(page.get_by_text("Invited", exact=True)).to_be_visible()
+    expect(page.get_by_text("No password yet", exact=True)).to_be_visible()
 
     theirs.goto(mailed(house, "lapwing@example.com", "invitation"))
     headed(theirs, "Welcome")

@@ -144,8 +144,7 @@ async def test_each_example_is_answered_with_success_and_harms_nobody(service: I
     users = (await service.data("GET", "/api/user/list"))["items"]
     assert {user["userName"]: user["status"] for user in users} == {
         "admin": "enabled",
-        # Imported without a password.
-        **({"egret": "disabled"} if is_served("POST /api/user/import") else {}),
+        **({"egret": "enabled"} if is_served("POST /api/user/import") else {}),
         "heron": "disabled",  # by the example of the act on many users
     }
 

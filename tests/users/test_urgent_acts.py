@@ -115,7 +115,6 @@ async def imported(house: Inside, count: int) -> dict[str, int]:
     """Have an import create so many enabled users with a role; return their ids, by name."""
     names = [f"import-{number:04}" for number in range(count)]
     await role(house, "reader-import")
-    # A new person without a password is disabled.
     kept = {"kind": "service", "roles": ["reader-import"]}
     table = [{"userName": name, "nickName": name, **kept} for name in names]
     await house.data("POST", "/api/user/import", {"users": table})

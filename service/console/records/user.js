@@ -130,6 +130,7 @@ export const USER = {
     ...["userName", "nickName", "email", "phone", "status", "kind"],
     { name: "banned", label: T.banned, type: "whether" },
     { name: "secondFactor", label: T.factors, type: "whether", more: true },
+    { name: "invited", label: T.invited, type: "whether", more: true },
     (roles) => roleFilter(T.role, roles),
     { name: "hasRole", label: T.roles, type: "whether", words: [T.someRole, T.noRoles], more: true },
     { name: "createTimeFrom", label: T.from, type: "date", more: true },

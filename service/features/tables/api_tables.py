@@ -79,8 +79,9 @@ class UserTableImport(Endpoint[UserImport], at="/api/user/import"):
         """Create and edit users from a table, all of them or none.
 
         Users are identified by name, in any case. Callers can't edit users with more permissions than their
-        own, or assign roles with permissions that they lack. A new person without a password is disabled;
-        passwords of existing users can't be set here. A refusal lists each faulty row with its number.
+        own, or assign roles with permissions that they lack. A new person without a password is to be
+        invited; passwords of existing users can't be set here. A refusal lists each faulty row with its
+        number.
         """
         rows = table_files.table_rows(body.users, body.numbers, name="user_name", codes="roles")
         done = await self.part.run(context.user, rows, dry_run=query.dry_run)

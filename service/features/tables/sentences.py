@@ -56,6 +56,6 @@ sentence: Final = feature_sentences(
         "cell_rounded": "Column {column} has a number that a spreadsheet may have rounded: format the cell "
         "as text and enter it again",
         "cause_operations_imported": "operations of {service} imported",
-        "created_without_password": "created disabled, since the row has no password",
+        "created_without_password": "created without a password: invite the user, or set a first password",
     }
 )

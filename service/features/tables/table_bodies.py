@@ -14,6 +14,7 @@ from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaTy
 from service.features.tables.csv_tables import CellTable, Raw
 from service.features.tables.sentences import sentence
 from service.kernel.cooperative_yield import cooperatively
+from service.kernel.sentences import with_null
 from service.kernel.strict_json import strict_json
 from service.web.content.streams import JSON, JSON_LINES, XLSX
 from service.web.messages.bodies import MAX_BODY, JsonBody
@@ -132,7 +133,11 @@ class TableBody(Generic[T]):
                 numbers.append(number)
             except msgspec.ValidationError:
                 wrong = faults_of(row, self._row, _ROW, strict=strict)
-                faults += [RowFault(number, field, message) for field, message in wrong]
+                # In a sheet an empty cell stands for null, which its author does not know.
+                faults += [
+                    RowFault(number, field, message if strict else with_null(message, null=False))
+                    for field, message in wrong
+                ]
         if faults:
             raise RowsRefused(faults)
         table = self._kind(made)

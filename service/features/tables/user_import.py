@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,18 +28,15 @@ from service.records.accounts import TAKEN, NewRow
 from service.records.database.transactions import Connection
 from service.records.user_list import Directory, User, UserValues
 
-_RANDOM_BYTES = 32
-
-Hashes = Mapping[int | None, str]
-"""The password hash of each row, by row number; under None a hash of no known password."""
+Hashes = Mapping[int, str | None]
+"""The password hash of each row with a new user, by row number; None without a password."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UserImport(TableImport[Hashes | None, list[Edit]]):
     """Imports users, identified by name.
 
-    A new person without a password is disabled. The person can log in once a password is set and the user is
-    enabled.
+    A new person without a password has none: the person is to be invited, or gets one set.
     """
 
     passwords: Passwords
@@ -93,14 +89,10 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         return await asyncio.to_thread(wanted_by, rows, known, faults, bound_to)
 
     async def _hashes(self, users: Sequence[Wanted]) -> Hashes:
-        passwords: dict[int | None, str] = {
-            user.given.row: user.given.password for user in users if user.given.password is not None
-        }
-        if any(user.before is None and user.is_person and user.given.password is None for user in users):
-            # A random password that is discarded; sharing its hash reveals only that these users have none.
-            passwords[None] = secrets.token_urlsafe(_RANDOM_BYTES)
+        new = [user.given for user in users if user.before is None]
+        passwords = {row.row: row.password for row in new if row.password is not None}
         hashes = await self.passwords.hash_all(list(passwords.values()))
-        return dict(zip(passwords, hashes, strict=True))
+        return {**dict.fromkeys(row.row for row in new), **dict(zip(passwords, hashes, strict=True))}
 
 
 async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) -> None:
@@ -133,20 +125,17 @@ async def _create(work: Work, users: Sequence[Wanted], hashes: Hashes | None) ->
         if user.key in rows and user.key not in written:
             work.faults.note(user.given.row, "userName", Conflict(TAKEN, rule="unique"))
         work.changes += change_log.imported_user(UserValues(**user.values), user.given.codes or ())
-        disabled = user.is_person and user.given.password is None
-        work.tell(user.given, "created", note=WITHOUT_PASSWORD if disabled else None)
+        without = user.is_person and user.given.password is None
+        work.tell(user.given, "created", note=WITHOUT_PASSWORD if without else None)
 
 
 def _hash_of(user: Wanted, hashes: Hashes | None) -> str | None:
-    """Return the hash for a new user, None for a service account; an empty one in a dry run."""
-    if not user.is_person:
-        return None
+    """Return the hash of the password of a new user, None without a password; an empty one in a dry run."""
     if hashes is None:
-        return ""
-    password_hash = hashes.get(None if user.given.password is None else user.given.row)
-    if password_hash is None:  # the user existed when the passwords were hashed
+        return None if user.given.password is None else ""
+    if user.given.row not in hashes:  # the user existed when the passwords were hashed
         raise Conflict(sentence("users_deleted_meanwhile"), rule="changed_meanwhile")
-    return password_hash
+    return hashes[user.given.row]
 
 
 async def _edit(work: Work, user: Wanted, before: User, edits: list[Edit], notices: Notices) -> None:
@@ -251,8 +240,6 @@ def _new(
         account_edits.require_kind(kind, values)
     if kind == "service" and table_row.password is not None:
         faults.add(table_row.row, "password", sentence("password_of_service_row"))
-    if kind == "person" and table_row.password is None:
-        values["status"] = "disabled"
     return Wanted(table_row, None, values, role_ids or ())
 
 

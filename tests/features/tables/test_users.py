@@ -152,7 +152,8 @@ async def test_an_export_has_everybody_however_many(house: Inside) -> None:
 
 
 async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> None:
-    await give(house, {"userName": "otter", "nickName": "Otter", "email": "o@example.org"})
+    otter = {"userName": "otter", "nickName": "Otter", "email": "o@example.org", "status": "disabled"}
+    await give(house, otter)
     table = (
         f"{COLUMNS},password\r\n"
         f"heron,Heron,,,,,,,,,,user auditor,{PASSWORD}\r\n"
@@ -184,12 +185,13 @@ async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> No
     assert await house.log_in("heron", PASSWORD)
 
 
-async def test_a_new_user_without_a_password_is_disabled_and_nobody_knows_one(house: Inside) -> None:
-    report = await give(house, {"userName": "heron", "nickName": "Heron", "status": "enabled"})
+async def test_a_new_user_without_a_password_has_none_until_an_invitation(house: Inside) -> None:
+    report = await give(house, {"userName": "heron", "nickName": "Heron"})
 
-    assert report["rows"][0]["note"] == "created disabled, since the row has no password"
+    assert report["rows"][0]["note"] == "created without a password: invite the user, or set a first password"
     assert report["rows"][0]["noteCode"] == "created_without_password"
-    assert (await people(house))["heron"]["status"] == "disabled"
+    [heron] = (await house.data("GET", "/api/user/list?invited=true"))["items"]
+    assert (heron["userName"], heron["status"]) == ("heron", "enabled")
     for guess in ("", "heron", "-", ADMINISTRATOR_PASSWORD):
         body = {"userName": "heron", "password": guess or "x"}
         assert (await house.ask("POST", "/api/auth/login", body)).code == "login_failed"

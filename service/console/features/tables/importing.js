@@ -1,6 +1,6 @@
 // @ts-check
 /** Imports of tables of records: a dry run first, whose faults are corrected in place or in a file. */
-import { badge, button, h, icon } from "../../core/dom.js";
+import { actions, badge, button, h, icon } from "../../core/dom.js";
 import { Problem } from "../../client/portcullis.js";
 import { csv } from "../../parts/csv.js";
 import { tell } from "../../parts/dialog.js";
@@ -12,7 +12,7 @@ import { IMPORT as T } from "./strings.js";
 import { enumerated } from "../../strings/common.js";
 
 /** @typedef {NonNullable<ReturnType<Sheet["placeOf"]>>} Place */
-/** @typedef {{row?: number | null, field: string, message: string, required?: string[]}} Fault */
+/** @typedef {{row?: number | null, field: string, message: string, params?: any, required?: string[]}} Fault */
 
 /**
  * Return what imports a table: a file is chosen, tried, shown row by row, and saved when the reader agrees.
@@ -57,13 +57,15 @@ export function importing(page, { template, help, example, values, back }) {
   };
   const tried = () => {
     result.replaceChildren(h("p", { role: "status" }, T.trying));
-    return attempt(async () => result.replaceChildren(report((await sent(true)).data, saved)));
+    return attempt(async () => result.replaceChildren(report((await sent(true)).data, numbered, saved)));
   };
   const saved = () =>
     attempt(async () => {
       const { data } = await sent(false);
-      tell(T.saved({ created: data.created, updated: data.updated }));
-      page.go(back);
+      const { rows, ...counts } = data;
+      const without = withoutPassword(rows);
+      tell(`${T.saved(counts)} ${without}`);
+      page.go(without ? `${back}?invited=true` : back);
     });
   const name = template.split("/")[2];
 
@@ -88,15 +90,9 @@ export function importing(page, { template, help, example, values, back }) {
       { class: "body" },
       h("p", { class: "note bad", role: "alert" }, icon("warn"), " ", T.faults({ n: all })),
       all > faults.length && h("p", null, T.more({ n: faults.length })),
-      table(
-        T.faultsCaption,
-        [sheet || isWorkbook() ? T.line : T.row, T.field, T.value, T.fault],
-        faults.map(line),
-      ),
+      table(T.faultsCaption, [T.row, T.field, T.value, T.fault], faults.map(line)),
       h("p", null, sheet ? T.here : T.again),
-      h(
-        "div",
-        { class: "actions" },
+      actions(
         better.length > 0 && button(T.useAll({ n: better.length }), useAll, { kind: "primary" }),
         sheet && button(T.check, tried, { kind: better.length ? "" : "primary" }),
         bad.size > 0 &&
@@ -120,24 +116,25 @@ export function importing(page, { template, help, example, values, back }) {
     return words ? meant(sheet.lines[at.line][at.column] ?? "", words) : null;
   }
 
-  /** Return the number of a row: in a workbook that of its line. @param {number | null} [row] */
+  /**
+   * Return the number of a row as a spreadsheet shows it; a file for programs has no line above its rows.
+   * @param {number | null} [row] As the service counts, from the line below the header.
+   */
   function numbered(row) {
-    return row ? String(isWorkbook() ? row + 1 : row) : "";
-  }
-
-  function isWorkbook() {
-    return /\.xlsx$/i.test(chosen.files?.[0]?.name ?? "");
+    const above = sheet ? sheet.head + 1 : Number(/\.xlsx$/i.test(chosen.files?.[0]?.name ?? ""));
+    return row ? String(above + row) : "";
   }
 
   /** @param {Fault & {at: Place | null}} fault */
-  function line({ at, row, field, message, required }) {
+  function line({ at, row, field, message: text, params, required }) {
+    const message = params?.row ? text.replace(String(params.row), numbered(params.row)) : text;
     const codes = required?.length ? [" ", h("code", null, enumerated(required))] : null;
     if (!sheet || !at || at.column < 0)
-      return [String(at?.number ?? numbered(row)), h("code", null, field), null, [message, codes]];
+      return [numbered(row), h("code", null, field), null, [message, codes]];
     const cells = sheet.lines[at.line];
     const input = h("input", {
       value: cells[at.column] ?? "",
-      "aria-label": T.correct({ line: at.number, field }),
+      "aria-label": T.correct({ row: at.line + 1, field }),
       oninput: () => set(input.value),
     });
     const set = (/** @type {string} */ text) => {
@@ -151,7 +148,7 @@ export function importing(page, { template, help, example, values, back }) {
       input.focus();
     };
     return [
-      String(at.number),
+      String(at.line + 1),
       h("code", null, field),
       input,
       h(
@@ -172,24 +169,32 @@ export function importing(page, { template, help, example, values, back }) {
   ];
 }
 
-/** @param {import("../../types/api").ImportReport} imported @param {() => any} saved */
-function report({ created, updated, unchanged, rows }, saved) {
+/**
+ * @param {import("../../types/api").ImportReport} imported
+ * @param {(row: number) => string} numbered @param {() => any} saved
+ */
+function report({ rows, ...counts }, numbered, saved) {
   return h(
     "div",
     { class: "body" },
-    h("p", null, T.would({ created, updated, unchanged })),
+    h("p", null, T.would(counts), " ", withoutPassword(rows)),
     rows.length > 0 &&
       table(
         T.rowsCaption,
         [T.row, T.name, T.outcome, T.changes],
         rows.map((row) => [
-          String(row.row),
+          numbered(row.row),
           row.name,
           badge(T.outcomes[row.outcome], row.outcome === "created" ? "good" : "info"),
           [enumerated(row.changes), row.note && h("p", null, row.note)],
         ]),
       ),
-    rows.length > 0 &&
-      h("div", { class: "actions" }, button(T.save({ n: rows.length }), saved, { kind: "primary" })),
+    rows.length > 0 && actions(button(T.save({ n: rows.length }), saved, { kind: "primary" })),
   );
+}
+
+/** Return how many new users will have no password yet, and what they need. @param {readonly any[]} rows */
+function withoutPassword(rows) {
+  const n = rows.filter(({ noteCode }) => noteCode === "created_without_password").length;
+  return n ? T.withoutPassword({ n }) : "";
 }

@@ -19,15 +19,14 @@ export class Sheet {
   }
 
   /**
-   * Return the place of a fault: the number of its line in a spreadsheet, and its column. Null for one of the whole
-   * table.
+   * Return the place of a fault: its line and its column. Null for one of the whole table.
    * @param {{row?: number | null, field: string}} fault `row` counts from the line below the header.
    */
   placeOf({ row, field }) {
     const name = (/^\w+/.exec(field)?.[0] ?? field).toLowerCase();
     const column = this.lines[this.head].findIndex((cell) => cell.trim().toLowerCase() === name);
     const line = this.head + (row ?? 0);
-    return (row || column >= 0) && this.lines[line] ? { line, column, number: line + 1, header: !row } : null;
+    return (row || column >= 0) && this.lines[line] ? { line, column, header: !row } : null;
   }
 
   /** Return the table as a file has it. */
