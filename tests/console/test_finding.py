@@ -9,6 +9,8 @@ from tests.console.acts import button, headed, unfold_question
 from tests.console.house import House
 from tests.console.visits import Visit
 
+APP = "Authenticator app, passkeys"
+
 
 def options(page: Page) -> Locator:
     return page.locator("[role=option]")
@@ -56,7 +58,12 @@ def test_the_palette_leads_by_keys_alone_to_pages_and_records(visit: Visit, hous
 def test_the_palette_knows_what_people_call_things(visit: Visit) -> None:
     page = visit.page
     visit.sign_in()
-    for word, named in (("2fa", "Your account"), ("import", "Users"), ("restore", "Revisions")):
+    for word, named in (
+        ("2fa", APP),
+        ("authenticator app", APP),
+        ("import", "Users"),
+        ("restore", "Revisions"),
+    ):
         palette(page)
         page.keyboard.type(word)
         expect(options(page).first).to_have_text(named)
@@ -78,6 +85,7 @@ def test_the_palette_asks_for_nothing_that_the_caller_may_not_see(visit: Visit, 
             "Reviews",
             "Ask for access",
             "Your account",
+            APP,
             "Notices",
             "Your sessions",
             "API keys",

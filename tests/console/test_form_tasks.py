@@ -72,6 +72,16 @@ def test_an_endpoint_is_registered_with_a_new_button(visit: Visit) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("GET /pangolins")
     expect(page.get_by_role("table")).to_contain_text("zoo:pangolin:read")
     walk.took(7)
+    page.get_by_role("button", name="Give Read pangolins to a role").click()
+    walk.dialog().get_by_label("Role").select_option(label="Auditor (auditor)")
+    walk.dialog().get_by_role("button", name="Open the role").click()
+    expect(page.locator(".difference")).to_contain_text("zoo:pangolin:read")
+    page.get_by_role("button", name="Preview and save").click()
+    walk.dialog().get_by_role("button", name="Save").click()
+    expect(page.locator(".difference")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("pangolin:re")
+    expect(page.get_by_role("group", name="Permissions")).to_contain_text("zoo:pangolin:read")
 
 
 def _service_account_with_key(walk: Walk, name: str) -> None:
@@ -101,6 +111,7 @@ def _import_with_bad_rows(walk: Walk, house: House, name: str, file: Path) -> No
     faults = page.get_by_role("table", name="Errors")
     rows = faults.locator("tbody tr")
     expect(rows).to_have_count(3)
+    expect(faults).not_to_contain_text("null")
     for row, line, value, meant in ((0, "3", "femal", "female"), (1, "4", "disabeld", "disabled")):
         expect(rows.nth(row).locator("th")).to_have_text(line)
         expect(rows.nth(row).get_by_role("textbox")).to_have_value(value)
@@ -111,8 +122,11 @@ def _import_with_bad_rows(walk: Walk, house: House, name: str, file: Path) -> No
         line.replace(" ", "") for place, line in enumerate(TABLE.format(name).split()) if place != 1
     ]
     walk.act(page.get_by_role("button", name="Use 3 suggestions and check again"))
+    expect(page.get_by_role("main")).to_contain_text("4 new users have no password. Invite them by mail")
     walk.act(page.get_by_role("button", name="Save 4 rows"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Users")
+    expect(page.get_by_role("table")).to_contain_text("No password yet")  # the list shows those users alone
+    assert page.url.endswith("/users?invited=true")
     assert house.user(f"{name}-four")["status"] == "disabled"
     walk.took(5)
 

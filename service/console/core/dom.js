@@ -163,6 +163,11 @@ export function few(texts, most = 1) {
   );
 }
 
+/** Return a row of buttons. @param {...Child} children */
+export function actions(...children) {
+  return h("div", { class: "actions" }, ...children);
+}
+
 /** Return badges, and what stands in a row with them. @param {...Child} children */
 export function badges(...children) {
   return h("span", { class: "badges" }, ...children);

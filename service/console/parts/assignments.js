@@ -1,13 +1,13 @@
 // @ts-check
 /** The roles of a user as assignments: from when until when, why, and who has decided. Given, changed and ended. */
-import { badge, button, definition, empty, h } from "../core/dom.js";
+import { actions, badge, button, definition, empty, h } from "../core/dom.js";
 import { ACTION } from "../strings/common.js";
 import { ASSIGNMENTS as T } from "../strings/assignments.js";
 import { ORIGINS } from "../strings/providers.js";
 import { ask, dialog, tell } from "./dialog.js";
 import { merging } from "./form.js";
 import { ending } from "./lasting.js";
-import { agreed, attempt, previewed, undoing } from "./preview.js";
+import { agreed, attempt, saving, undoing } from "./preview.js";
 import { allRoles, roleNames, roleText, shownRole } from "./roles.js";
 import { roleName } from "./seed.js";
 import { roleCodes } from "./suggestions.js";
@@ -55,9 +55,7 @@ export function assignments(page, user) {
       changes || ends
         ? (item) =>
             !item.how &&
-            h(
-              "div",
-              { class: "actions" },
+            actions(
               changes &&
                 button(T.change, () => change(page, user, item), {
                   "aria-label": T.changeOne({ role: item.roleName }),
@@ -311,18 +309,13 @@ function minute(iso) {
 
 /** @param {Page} page @param {Holder} user @param {Assignment & {roleName: string}} assignment */
 function end(page, user, { id: assignmentId, roleName: name, version }) {
-  const title = T.endTitle({ role: name, user: user.userName });
   const path = { id: user.id, assignmentId };
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: T.endText,
-      confirm: T.end,
-      danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: `"${version}"`, dryRun }),
-    });
-    if (!done) return;
-    tell(T.ended({ role: name, user: user.userName }));
-    await page.reload();
+  return saving(page, {
+    title: T.endTitle({ role: name, user: user.userName }),
+    text: T.endText,
+    confirm: T.end,
+    danger: true,
+    write: (dryRun) => page.call("DELETE", ONE, { path, ifMatch: `"${version}"`, dryRun }),
+    done: T.ended({ role: name, user: user.userName }),
   });
 }

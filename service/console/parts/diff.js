@@ -2,6 +2,7 @@
 /** What has changed between two records: before and after, by member. */
 import { h } from "../core/dom.js";
 import { CHANGES, enumerated } from "../strings/common.js";
+import { table } from "./rows.js";
 
 /**
  * Return a table of the members that differ; all of them with `{all: true}`.
@@ -15,43 +16,13 @@ export function changes(before, after, { all = false, label = (name) => name, te
     .map((name) => ({ name, was: before?.[name], is: after?.[name] }))
     .filter(({ was, is }) => all || JSON.stringify(was) !== JSON.stringify(is));
   if (rows.length === 0) return h("p", null, CHANGES.none);
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": CHANGES.member },
-    h(
-      "table",
-      { class: "table changes" },
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          [CHANGES.member, CHANGES.before, CHANGES.after].map((title) => h("th", { scope: "col" }, title)),
-        ),
-      ),
-      h(
-        "tbody",
-        null,
-        rows.map(({ name, was, is }) =>
-          h(
-            "tr",
-            null,
-            h("th", { scope: "row", "data-label": CHANGES.member }, label(name)),
-            h(
-              "td",
-              { "data-label": CHANGES.before },
-              was === undefined || was === null ? "–" : h("del", null, text(was, name)),
-            ),
-            h(
-              "td",
-              { "data-label": CHANGES.after },
-              is === undefined || is === null ? "–" : h("ins", null, text(is, name)),
-            ),
-          ),
-        ),
-      ),
-    ),
+  const cell = (/** @type {any} */ value, /** @type {"del" | "ins"} */ tag, /** @type {string} */ name) =>
+    value === undefined || value === null ? "–" : h(tag, null, text(value, name));
+  return table(
+    CHANGES.member,
+    [CHANGES.member, CHANGES.before, CHANGES.after],
+    rows.map(({ name, was, is }) => [label(name), cell(was, "del", name), cell(is, "ins", name)]),
+    "changes",
   );
 }
 

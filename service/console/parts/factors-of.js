@@ -1,6 +1,6 @@
 // @ts-check
 /** The second factors of a user, and their reset by an administrator. */
-import { button, empty, h } from "../core/dom.js";
+import { actions, button, empty } from "../core/dom.js";
 import { USERS as T } from "../strings/users.js";
 import { settled } from "./dialog.js";
 import { table } from "./rows.js";
@@ -22,11 +22,7 @@ export async function factors(page, user) {
       ]),
     ),
     page.may("DELETE /api/user/{id}/factors") &&
-      h(
-        "div",
-        { class: "actions" },
-        button(T.resetFactors, () => reset(page, user), { kind: "danger" }),
-      ),
+      actions(button(T.resetFactors, () => reset(page, user), { kind: "danger" })),
   ];
 }
 

@@ -1,6 +1,6 @@
 // @ts-check
 /** The first steps in a new installation, ticked off as they are taken. */
-import { button, h, icon } from "../core/dom.js";
+import { actions, button, h, icon } from "../core/dom.js";
 import { STEPS as T } from "../strings/home.js";
 import { rows, way } from "./block.js";
 import { isRemembered, remember } from "./remembered.js";
@@ -53,7 +53,7 @@ export async function firstSteps(page) {
       {
         mark: h("progress", { max: all.length, value: all.length - left.length, "aria-label": T.title }),
         text: [h("strong", null, text), " ", h("span", { class: "soft" }, help)],
-        act: h("div", { class: "actions" }, dismiss, actOf(page, next, act, true)),
+        act: actions(dismiss, actOf(page, next, act, true)),
       },
     ]),
     h(

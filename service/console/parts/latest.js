@@ -1,6 +1,6 @@
 // @ts-check
 /** What happened to rights lately, and what is refused most often; each with its explanation. */
-import { badge, h, link, linkButton } from "../core/dom.js";
+import { actions, badge, h, link, linkButton } from "../core/dom.js";
 import { HOME as T } from "../strings/home.js";
 import { OPERATIONS } from "../strings/operations.js";
 import { rows } from "./block.js";
@@ -28,12 +28,7 @@ export async function latestChanges(page) {
       items.map((entry) => ({
         text: inWords(page, entry),
         help: timeOf(page, entry),
-        act: h(
-          "div",
-          { class: "actions" },
-          explain(page, entry, plain(sentence(entry))),
-          revertButton(page, entry),
-        ),
+        act: actions(explain(page, entry, plain(sentence(entry))), revertButton(page, entry)),
       })),
     ),
     h("p", { class: "help" }, link("/changes?since=30", T.allChanges)),

@@ -1,6 +1,6 @@
 // @ts-check
 /** Lines of the policy that came and went, page by page, and who gains and loses by it. */
-import { badge, button, empty, h } from "../core/dom.js";
+import { actions, badge, button, empty, h } from "../core/dom.js";
 import { shownNumber } from "../core/locale.js";
 import { PREVIEW } from "../strings/common.js";
 import { POLICY as T } from "../strings/policy.js";
@@ -27,26 +27,41 @@ export function lines(load, first, nothing) {
   if (first.addedLines === null || first.removedLines === null) return empty(T.notKept);
   if (!first.addedLines.length && !first.removedLines.length) return empty(nothing);
   const list = h("ul", { class: "diff", "aria-label": T.diffCaption });
-  const more = h("div", { class: "actions" });
-  let number = 1;
   /** @param {Lines} page */
   const put = ({ addedLines, removedLines, truncated }) => {
     list.append(
       ...(removedLines ?? []).map((line) => entry("del", "−", T.removed, line)),
       ...(addedLines ?? []).map((line) => entry("ins", "+", T.added, line)),
     );
-    more.replaceChildren(...(truncated ? [h("span", null, T.moreFollow), button(T.nextLines, next)] : []));
+    return truncated;
   };
+  return [list, pages(T.moreFollow, T.nextLines, (page) => load({ page, size: SIZE }), put, first)];
+}
+
+/**
+ * Show the first page; return what reads the next ones, while more follow.
+ * @template T
+ * @param {string} text @param {string} act
+ * @param {(number: number) => Promise<T>} load
+ * @param {(page: T, number: number) => boolean} put Shows a page, and returns whether more follow.
+ * @param {T} first
+ */
+function pages(text, act, load, put, first) {
+  const more = actions();
+  let number = 1;
+  const show = (/** @type {T} */ page) =>
+    more.replaceChildren(...(put(page, number) ? [h("span", null, text), button(act, next)] : []));
   const next = async () => {
     try {
-      put(await load({ page: number + 1, size: SIZE }));
+      const page = await load(number + 1);
       number += 1;
+      show(page);
     } catch (problem) {
       more.append(trouble(problem));
     }
   };
-  put(first);
-  return [list, more];
+  show(first);
+  return more;
 }
 
 /** The first page of lines. */
@@ -80,31 +95,18 @@ export async function access(load) {
     { class: "impact" },
     !first.totals.gains && !first.totals.loses && h("p", null, PREVIEW.nothing),
   );
-  const more = h("div", { class: "actions" });
-  let number = 1;
-  /** @param {Access} page */
-  const put = ({ gains, loses, callers }) => {
+  /** @param {Access} page @param {number} number */
+  const put = ({ gains, loses, callers }, number) => {
     const parts = [
       side(PREVIEW.gains, gains, "good"),
       side(PREVIEW.loses, loses, "bad"),
       callers.length > 0 && possible(callers, first.totals.callers),
     ];
     for (const part of parts) if (part) merge(shown, part);
-    more.replaceChildren(
-      ...(number * ENTRIES < most ? [h("span", null, T.moreEntries), button(T.nextEntries, next)] : []),
-    );
+    return number * ENTRIES < most;
   };
-  const next = async () => {
-    try {
-      const page = await load({ page: number + 1, accessSize: ENTRIES });
-      number += 1;
-      put(page);
-    } catch (problem) {
-      more.append(trouble(problem));
-    }
-  };
-  put(first);
-  return h("div", null, shown, more);
+  const read = (/** @type {number} */ page) => load({ page, accessSize: ENTRIES });
+  return h("div", null, shown, pages(T.moreEntries, T.nextEntries, read, put, first));
 }
 
 /**

@@ -5,8 +5,7 @@ import { ROLES as T } from "../strings/roles.js";
 import { USERS } from "../strings/users.js";
 import { assign, demands } from "./assignments.js";
 import { chosen } from "./chooser.js";
-import { tell } from "./dialog.js";
-import { attempt, previewed, undoing } from "./preview.js";
+import { attempt, saving, undoing } from "./preview.js";
 import { roleName } from "./seed.js";
 import { listing } from "./table.js";
 import { stateOf } from "./users.js";
@@ -67,22 +66,20 @@ export function members(page, role) {
     const path = { id: user.id };
     return attempt(title, async () => {
       const windows = on ? [] : await assigned(page, user, role);
-      const done = await previewed({
+      await saving(list, {
         title,
         confirm: on ? T.addMember : T.removeMember,
         danger: !on,
         write: (dryRun) =>
           page.call("PATCH", ONE, { path, body: { roleIds }, ifMatch: `"${user.version}"`, dryRun }),
+        done: (on ? T.addedMember : T.removedMember)(names),
+        undo: ({ etag }) => {
+          /** @type {[string, string, import("../client/types.js").Options][]} */ const back = on
+            ? [["PATCH", ONE, { path, body: { roleIds: before }, ifMatch: etag }]]
+            : windows.map((body) => ["POST", ALL, { path, body }]);
+          return back.length ? undoing(page, ...back) : undefined;
+        },
       });
-      if (!done) return;
-      /** @type {[string, string, import("../client/types.js").Options][]} */ const back = on
-        ? [["PATCH", ONE, { path, body: { roleIds: before }, ifMatch: done.etag }]]
-        : windows.map((body) => ["POST", ALL, { path, body }]);
-      tell(
-        (on ? T.addedMember : T.removedMember)(names),
-        back.length ? { undo: undoing(page, ...back) } : {},
-      );
-      await list.reload();
     });
   }
 

@@ -1,6 +1,18 @@
 // @ts-check
 /** One Menu or Button: its values, what it opens, and what can be done about it. */
-import { badge, badges, bullets, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import {
+  actions,
+  badge,
+  badges,
+  bullets,
+  button,
+  card,
+  definition,
+  empty,
+  h,
+  link,
+  linkButton,
+} from "../core/dom.js";
 import { saying } from "../core/texts.js";
 import { ACTION, RECORD, enumerated } from "../strings/common.js";
 import { MENU } from "../records/menu.js";
@@ -10,8 +22,7 @@ import { covered } from "./menus.js";
 import { chosen } from "./chooser.js";
 import { copyable } from "./copy.js";
 import { deleting, toggle } from "./declared.js";
-import { tell } from "./dialog.js";
-import { attempt, previewed, undoing } from "./preview.js";
+import { saving, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
 import { record } from "./record.js";
 import { requestLine } from "./request-line.js";
@@ -127,22 +138,14 @@ async function resources(page, menu) {
   const binds = page.may("PUT /api/menu/{id}/resources");
   /** @param {string} title @param {string} confirm @param {number[]} resourceIds @param {string} done */
   const bind = (title, confirm, resourceIds, done) =>
-    attempt(title, async () => {
-      const saved = await previewed({
-        title,
-        text: T.bindText,
-        confirm,
-        write: (dryRun) => page.call("PUT", BOUND, { path, body: { resourceIds }, ifMatch: etag, dryRun }),
-      });
-      if (!saved) return;
-      tell(done, {
-        undo: undoing(page, [
-          "PUT",
-          BOUND,
-          { path, body: { resourceIds: data.resourceIds }, ifMatch: saved.etag },
-        ]),
-      });
-      await page.reload();
+    saving(page, {
+      title,
+      text: T.bindText,
+      confirm,
+      write: (dryRun) => page.call("PUT", BOUND, { path, body: { resourceIds }, ifMatch: etag, dryRun }),
+      done,
+      undo: (saved) =>
+        undoing(page, ["PUT", BOUND, { path, body: { resourceIds: data.resourceIds }, ifMatch: saved.etag }]),
     });
   const shown = data.resources.map((/** @type {Resource} */ resource) => [
     page.may("GET /api/resource/{id}")
@@ -175,9 +178,7 @@ async function resources(page, menu) {
       : empty(T.opensNothing),
     binds &&
       page.may("GET /api/resource/list") &&
-      h(
-        "div",
-        { class: "actions" },
+      actions(
         button(
           T.bind,
           async () => {

@@ -5,7 +5,7 @@ import { badge, button, empty, link } from "../core/dom.js";
 import { RESOURCES } from "../strings/resources.js";
 import { SERVICES as T } from "../strings/services.js";
 import { ask, tell } from "./dialog.js";
-import { agreed, attempt, previewed, undoing } from "./preview.js";
+import { agreed, saving, undoing } from "./preview.js";
 import { asked, requestsOf } from "./suggestions.js";
 import { listing } from "./table.js";
 import { coming, time } from "./time.js";
@@ -132,19 +132,13 @@ async function resourceOf(page, service, request) {
 function close(page, opening) {
   const { id, service, resourceId, code, until } = opening;
   const name = nameOf(opening);
-  const title = T.closeTitle({ name });
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: T.closeText,
-      confirm: T.closeConfirm,
-      danger: true,
-      write: (dryRun) => page.call("DELETE", ONE, { path: { id }, dryRun }),
-    });
-    if (!done) return;
-    tell(T.closed({ name }), {
-      undo: undoing(page, ["POST", ALL, { body: { service, resourceId, code, until } }]),
-    });
-    await page.reload();
+  return saving(page, {
+    title: T.closeTitle({ name }),
+    text: T.closeText,
+    confirm: T.closeConfirm,
+    danger: true,
+    write: (dryRun) => page.call("DELETE", ONE, { path: { id }, dryRun }),
+    done: T.closed({ name }),
+    undo: () => undoing(page, ["POST", ALL, { body: { service, resourceId, code, until } }]),
   });
 }

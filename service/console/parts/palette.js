@@ -7,7 +7,7 @@ import { ALIASES, PALETTE as T, WORDS } from "../strings/find.js";
 import { FRAME } from "../strings/frame.js";
 import { combobox } from "./combobox.js";
 import { dialog } from "./dialog.js";
-import { resourceName, roleName } from "./seed.js";
+import { menuTitle, resourceName, roleName } from "./seed.js";
 
 /** How many records of a kind are listed. */
 const MOST = 5;
@@ -18,8 +18,9 @@ const DECISION = /^r\d+(?:\.\d+)?-[0-9a-f]{8}-[0-9a-f]{12}$/;
 /** @typedef {(record: any) => [text: string, note: string, address: string]} Shown */
 
 /**
- * The kinds of records: their list, what opens one, the order of the list, and how one is shown.
- * @type {{list: any, needs: string, sort?: string, group: string, shown: Shown}[]}
+ * The kinds of records: their list, what opens one, the order of the list, how one is shown, and the filter that
+ * finds it, by default `keyword`. A list without an order is short, and read as a whole.
+ * @type {{list: any, needs: string, sort?: string, by?: string, group: string, shown: Shown}[]}
  */
 const KINDS = [
   {
@@ -46,6 +47,14 @@ const KINDS = [
       resourceName(resource),
       `/resources/${resource.id}`,
     ],
+  },
+  {
+    list: "/api/menu/list",
+    needs: "GET /api/menu/{id}",
+    sort: "authMark",
+    by: "authMark",
+    group: T.permissions,
+    shown: (menu) => [menu.authMark, menuTitle(menu), `/menus/${menu.id}`],
   },
   {
     list: "/api/access-request/role/list",
@@ -107,9 +116,9 @@ function named(path, title) {
  * @param {typeof KINDS[number]} kind @param {string} keyword @param {AbortSignal} signal
  * @returns {Promise<Suggestion[]>}
  */
-async function records({ list, needs, sort, group, shown }, keyword, signal) {
+async function records({ list, needs, sort, by = "keyword", group, shown }, keyword, signal) {
   if (!session.mayCall(`GET ${list}`) || !session.mayCall(needs)) return [];
-  const query = sort ? { keyword, size: MOST, sort } : { size: 200 };
+  const query = sort ? { [by]: keyword, size: MOST, sort } : { size: 200 };
   const { data } = await session.call("GET", list, { query, signal });
   const all = /** @type {ReturnType<Shown>[]} */ (data.items.map(shown));
   const fitting = sort

@@ -1,7 +1,7 @@
 // @ts-check
 /** What a role gives: a tree of Menus and Buttons to choose from, and a preview before it is saved. */
 import { Problem } from "../client/portcullis.js";
-import { badge, bullets, button, empty, h, unsaved } from "../core/dom.js";
+import { actions, badge, bullets, button, empty, h, unsaved } from "../core/dom.js";
 import { FORM } from "../strings/form.js";
 import { PERMISSIONS as T } from "../strings/roles.js";
 import { tell } from "./dialog.js";
@@ -64,6 +64,10 @@ class Editor {
     this.etag = etag;
     this.stored = new Choice(forest, given);
     this.choice = new Choice(forest, given);
+    for (const id of page.query.get("add")?.split(",") ?? []) {
+      const place = forest.places.get(Number(id));
+      if (place && this.choice.state(place) !== true) this.choice.toggle(place);
+    }
     this.editable = page.may("PUT /api/role/{id}/permissions");
     this.summary = h("div", { class: "summary", role: "status" });
     this.notes = h("div");
@@ -142,9 +146,7 @@ class Editor {
         dirty && this.names(T.adds, added, "good"),
         dirty && this.names(T.takes, removed, "bad"),
         dirty &&
-          h(
-            "div",
-            { class: "actions" },
+          actions(
             button(T.preview, () => this.save(), { kind: "primary" }),
             button(T.back, () =>
               this.changed(() => {

@@ -66,6 +66,24 @@ export async function agreed(change) {
 }
 
 /**
+ * Make a write after its preview, say that it is done, and show the view anew, or another one.
+ * @param {{reload: () => Promise<unknown>, go?: (path: string) => void}} page
+ * @param {Parameters<typeof previewed>[0] & {
+ *   done: string,
+ *   undo?: (answer: any) => (() => Promise<any>) | undefined,
+ *   next?: string,
+ * }} change `done` is what to say, `undo` returns what takes the write back, and `next` is the path of another view.
+ */
+export function saving(page, { done, undo, next, ...change }) {
+  return attempt(change.title, async () => {
+    const answer = await previewed(change);
+    if (!answer) return;
+    tell(done, { undo: undo?.(answer) });
+    await (next ? page.go?.(next) : page.reload());
+  });
+}
+
+/**
  * Delete a record, after its preview, and go to another view.
  * @param {Page} page
  * @param {object} change
@@ -80,18 +98,14 @@ export async function agreed(change) {
  * @param {string} change.next The path of the view to go to.
  */
 export function remove(page, { name, texts, write, next }) {
-  const title = texts.deleteTitle({ name });
-  return attempt(title, async () => {
-    const answer = await previewed({
-      title,
-      text: typeof texts.deleteText === "string" ? texts.deleteText : texts.deleteText({ name }),
-      confirm: texts.deleteConfirm,
-      danger: true,
-      write,
-    });
-    if (!answer) return;
-    tell(texts.deleted({ name }));
-    page.go(next);
+  return saving(page, {
+    title: texts.deleteTitle({ name }),
+    text: typeof texts.deleteText === "string" ? texts.deleteText : texts.deleteText({ name }),
+    confirm: texts.deleteConfirm,
+    danger: true,
+    write,
+    done: texts.deleted({ name }),
+    next,
   });
 }
 
@@ -107,23 +121,17 @@ export function remove(page, { name, texts, write, next }) {
  * @param {(on: boolean, options: Conditions) => Promise<any>} change.write
  */
 export function setEnabled(page, { on, name, texts, etag, write }) {
-  const title = on ? texts.enableTitle({ name }) : texts.disableTitle({ name });
-  return attempt(title, async () => {
-    const answer = await previewed({
-      title,
-      text: on ? texts.enableText : texts.disableText,
-      confirm: on ? texts.enable : texts.disable,
-      danger: !on,
-      write: (dryRun) => write(on, { ifMatch: etag, dryRun }),
-    });
-    if (!answer) return;
-    tell(on ? texts.enabled({ name }) : texts.disabled({ name }), {
-      undo: async () => {
-        await write(!on, { ifMatch: answer.etag, signal: undefined });
-        await page.reloadIfShown();
-      },
-    });
-    await page.reload();
+  return saving(page, {
+    title: on ? texts.enableTitle({ name }) : texts.disableTitle({ name }),
+    text: on ? texts.enableText : texts.disableText,
+    confirm: on ? texts.enable : texts.disable,
+    danger: !on,
+    write: (dryRun) => write(on, { ifMatch: etag, dryRun }),
+    done: on ? texts.enabled({ name }) : texts.disabled({ name }),
+    undo: (answer) => async () => {
+      await write(!on, { ifMatch: answer.etag, signal: undefined });
+      await page.reloadIfShown();
+    },
   });
 }
 

@@ -6,6 +6,7 @@ import { badge, button, h, link } from "../core/dom.js";
 import { Problem, newKey } from "../client/portcullis.js";
 import { RESOURCES as T } from "../strings/resources.js";
 import { requestLine } from "./request-line.js";
+import { table } from "./rows.js";
 import { trouble } from "./trouble.js";
 
 /** @typedef {{resourceName: string, resourceCode: string, method: string, path: string, service: string}} Candidate */
@@ -57,7 +58,7 @@ export function registering(page, candidates, { disabled = false } = {}) {
         onchange: () => showActions(),
       }),
       inputs: { resourceName: input("resourceName", T.name), resourceCode: input("resourceCode", T.code) },
-      outcome: h("td", { "data-label": T.outcome }),
+      outcome: h("div"),
     };
     return row;
   }
@@ -172,41 +173,15 @@ export function registering(page, candidates, { disabled = false } = {}) {
     "div",
     { class: "listing" },
     h("p", null, h("label", null, off, " ", T.asDisabled)),
-    h(
-      "div",
-      { class: "scroll", role: "region", "aria-label": T.candidates, tabindex: "0" },
-      h(
-        "table",
-        { class: "table" },
-        h("caption", { class: "hidden" }, T.candidates),
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            [T.request, T.name, T.code, T.outcome].map((title) => h("th", { scope: "col" }, title)),
-          ),
-        ),
-        h(
-          "tbody",
-          null,
-          rows.map(({ candidate, box, inputs, outcome }) =>
-            h(
-              "tr",
-              null,
-              h(
-                "th",
-                { scope: "row", "data-label": T.request },
-                h("label", null, box, " ", requestLine(candidate.method, candidate.path)),
-              ),
-              h("td", { "data-label": T.name }, inputs.resourceName),
-              h("td", { "data-label": T.code }, inputs.resourceCode),
-              outcome,
-            ),
-          ),
-        ),
-      ),
+    table(
+      T.candidates,
+      [T.request, T.name, T.code, T.outcome],
+      rows.map(({ candidate, box, inputs, outcome }) => [
+        h("label", null, box, " ", requestLine(candidate.method, candidate.path)),
+        inputs.resourceName,
+        inputs.resourceCode,
+        outcome,
+      ]),
     ),
     status,
     actions,

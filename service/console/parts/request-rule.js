@@ -1,7 +1,7 @@
 // @ts-check
 /** The rule by which a role is asked for: who may ask, who approves, and within which limits. Read, set and ended. */
 import { Problem } from "../client/portcullis.js";
-import { button, card, definition, empty, h } from "../core/dom.js";
+import { actions, button, card, definition, empty, h } from "../core/dom.js";
 import { RULE as T } from "../strings/request-rule.js";
 import { ACTION, enumerated } from "../strings/common.js";
 import { demandOptions } from "../strings/step-up.js";
@@ -10,7 +10,7 @@ import { dialog, tell } from "./dialog.js";
 import { merging } from "./form.js";
 import { lasting } from "./lasting.js";
 import { SPELLED } from "./policy.js";
-import { agreed, attempt, previewed } from "./preview.js";
+import { agreed, attempt, saving } from "./preview.js";
 import { rowEditor } from "./row-editor.js";
 import { roleName } from "./seed.js";
 import { codes } from "./suggestions.js";
@@ -49,9 +49,7 @@ export async function requestRule(page, role) {
     h("p", { class: "help" }, T.text),
     rule.suspended && h("p", { class: "note warn" }, T.suspended),
     shown(rule),
-    h(
-      "div",
-      { class: "actions" },
+    actions(
       sets && button(T.change, () => edit(page, role), { icon: "edit" }),
       page.may(`DELETE ${RULE}`) &&
         button(T.end, () => end(page, role, etag), { kind: "danger", icon: "trash" }),
@@ -144,18 +142,13 @@ function edit(page, role) {
 
 /** @param {Page} page @param {Role} role @param {string | null} etag */
 function end(page, role, etag) {
-  const title = T.endTitle({ role: roleName(role) });
-  return attempt(title, async () => {
-    const done = await previewed({
-      title,
-      text: T.endText,
-      confirm: T.end,
-      danger: true,
-      write: (dryRun) => page.call("DELETE", RULE, { path: { id: role.id }, ifMatch: etag, dryRun }),
-    });
-    if (!done) return;
-    tell(T.ended({ role: roleName(role) }));
-    await page.reload();
+  return saving(page, {
+    title: T.endTitle({ role: roleName(role) }),
+    text: T.endText,
+    confirm: T.end,
+    danger: true,
+    write: (dryRun) => page.call("DELETE", RULE, { path: { id: role.id }, ifMatch: etag, dryRun }),
+    done: T.ended({ role: roleName(role) }),
   });
 }
 

@@ -8,8 +8,9 @@ import { leading } from "./row-links.js";
  * @param {string} caption
  * @param {string[]} titles An empty title is that of a column with buttons.
  * @param {import("../core/dom.js").Child[][]} rows
+ * @param {string} [kind] A class of it.
  */
-export function table(caption, titles, rows) {
+export function table(caption, titles, rows, kind = "") {
   return h(
     "div",
     { class: "listing" },
@@ -18,7 +19,7 @@ export function table(caption, titles, rows) {
       { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
       h(
         "table",
-        { class: "table" },
+        { class: `table ${kind}`.trim() },
         h("caption", { class: "hidden" }, caption),
         h(
           "thead",

@@ -1,7 +1,7 @@
 // @ts-check
 /** What is done with many records at once: each act is previewed for all of them together. */
 import { Problem } from "../client/portcullis.js";
-import { bullets, button, h } from "../core/dom.js";
+import { actions, bullets, button, h } from "../core/dom.js";
 import { SELECTION as T, TABLE } from "../strings/table.js";
 import { tell } from "./dialog.js";
 import { agreed, attempt, previewed } from "./preview.js";
@@ -37,8 +37,8 @@ export class Selection {
     this.element = h(
       "div",
       { class: "bar chosen", role: "group", "aria-label": label, hidden: true },
-      h("div", { class: "actions" }, this.counted, this.rest),
-      h("div", { class: "actions" }, acts(this)),
+      actions(this.counted, this.rest),
+      actions(acts(this)),
     );
   }
 

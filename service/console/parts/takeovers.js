@@ -1,6 +1,6 @@
 // @ts-check
 /** Who could get to act as the owner of an account, and who confirms that this is somebody else. */
-import { button, h } from "../core/dom.js";
+import { actions, button, h } from "../core/dom.js";
 import { USERS as T } from "../strings/users.js";
 import { settled } from "./dialog.js";
 import { table } from "./rows.js";
@@ -30,11 +30,7 @@ export async function takeovers(page, user) {
     ),
     user.id !== page.me.id &&
       page.may(`POST ${CONFIRM}`) &&
-      h(
-        "div",
-        { class: "actions" },
-        button(T.confirmOwner, () => confirm(page, user), { icon: "check" }),
-      ),
+      actions(button(T.confirmOwner, () => confirm(page, user), { icon: "check" })),
   ];
 }
 

@@ -1,6 +1,6 @@
 // @ts-check
 /** Tables of records as files: exports, and templates of what can be imported. */
-import { badges, button, definition, h } from "../core/dom.js";
+import { actions, badges, button, definition, h } from "../core/dom.js";
 import { shownNumber } from "../core/locale.js";
 import { TABLE } from "../strings/table.js";
 import { TRANSFER as T } from "../strings/transfer.js";
@@ -74,7 +74,7 @@ export function formats(name, extensions, about, made) {
     }
   };
   const buttons = extensions.map((each) => button(T.formats[each], () => act(each), { icon: "download" }));
-  const box = dialog(T.exportTitle, about, h("div", { class: "actions" }, buttons));
+  const box = dialog(T.exportTitle, about, actions(buttons));
 }
 
 /**

@@ -4,6 +4,7 @@ import { badge, bullets, card, definition, h, link } from "../core/dom.js";
 import { copyable } from "../parts/copy.js";
 import { explainAddress } from "../parts/logs.js";
 import { revertButton } from "../parts/revert.js";
+import { table } from "../parts/rows.js";
 import { plain, sentence } from "../parts/sentence.js";
 import { time } from "../parts/time.js";
 import { CHANGES, enumerated } from "../strings/common.js";
@@ -92,37 +93,16 @@ export async function show(page, parts) {
 
 /** @param {any[]} changes */
 function saved(changes) {
-  const titles = [T.target, CHANGES.member, CHANGES.before, CHANGES.after];
-  return h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": T.changes, tabindex: "0" },
-    h(
-      "table",
-      { class: "table changes" },
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          titles.map((title) => h("th", { scope: "col" }, title)),
-        ),
-      ),
-      h(
-        "tbody",
-        null,
-        changes.map((change) =>
-          h(
-            "tr",
-            null,
-            h("th", { scope: "row", "data-label": T.target }, change.target),
-            h("td", { "data-label": CHANGES.member }, change.field),
-            h("td", { "data-label": CHANGES.before }, value(change.before, "del", change.removed)),
-            h("td", { "data-label": CHANGES.after }, value(change.after, "ins", change.added)),
-          ),
-        ),
-      ),
-    ),
+  return table(
+    T.changes,
+    [T.target, CHANGES.member, CHANGES.before, CHANGES.after],
+    changes.map(({ target, field, before, removed, after, added }) => [
+      target,
+      field,
+      value(before, "del", removed),
+      value(after, "ins", added),
+    ]),
+    "changes",
   );
 }
 

@@ -1,6 +1,6 @@
 // @ts-check
 /** One resource: what is stored, which Buttons open it, and what can be done about it. */
-import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { actions, badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { copyable } from "../parts/copy.js";
 import { deleting, toggle } from "../parts/declared.js";
 import { ask, tell } from "../parts/dialog.js";
@@ -14,6 +14,7 @@ import { related } from "../parts/related.js";
 import { requestLine } from "../parts/request-line.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
+import { allRoles, roleText } from "../parts/roles.js";
 import { menuTitle, resourceName } from "../parts/seed.js";
 import { edited, time } from "../parts/time.js";
 import { RESOURCE, stateOf } from "../records/resource.js";
@@ -148,27 +149,32 @@ function bindings(page, resource, bound, etag) {
             page.may("GET /api/menu/{id}") ? link(`/menus/${each.id}`, menuTitle(each)) : menuTitle(each),
             h("code", null, each.authMark),
             stateOf(each),
-            binds &&
-              button(
-                T.unbind,
-                () =>
-                  attempt(T.bindTitle({ name: resourceName(resource) }), () =>
-                    bind(
-                      ids.filter((id) => id !== each.id),
-                      known,
+            [
+              page.may("PUT /api/role/{id}/permissions") &&
+                page.may("GET /api/role/list") &&
+                button(T.give, () => give(page, each), {
+                  "aria-label": T.giveOne({ name: menuTitle(each) }),
+                }),
+              binds &&
+                button(
+                  T.unbind,
+                  () =>
+                    attempt(T.bindTitle({ name: resourceName(resource) }), () =>
+                      bind(
+                        ids.filter((id) => id !== each.id),
+                        known,
+                      ),
                     ),
-                  ),
-                { "aria-label": T.unbindOne({ name: menuTitle(each) }) },
-              ),
+                  { "aria-label": T.unbindOne({ name: menuTitle(each) }) },
+                ),
+            ],
           ]),
         )
       : empty(resource.service === OWN ? T.unbound : T.unboundElsewhere),
     bound.length > 0 && bound.every(({ enabled }) => !enabled) && h("p", { class: "note warn" }, T.closed),
     binds &&
       page.may("GET /api/menu/list") &&
-      h(
-        "div",
-        { class: "actions" },
+      actions(
         button(
           T.bind,
           () =>
@@ -188,4 +194,19 @@ function bindings(page, resource, bound, etag) {
         ),
       ),
   ];
+}
+
+/** Ask for a role, and go to its permissions with a Button chosen. @param {Page} page @param {BoundButton} bound */
+function give(page, bound) {
+  const title = T.giveOne({ name: menuTitle(bound) });
+  return attempt(title, async () => {
+    const options = (await allRoles(page)).map((role) => [role.id, roleText(role)]);
+    const answer = await ask({
+      title,
+      text: T.giveText,
+      confirm: T.giveNext,
+      extra: [{ name: "role", label: T.role, type: "select", required: true, options }],
+    });
+    if (answer) page.go(`/roles/${answer.role}?add=${bound.id}`);
+  });
 }

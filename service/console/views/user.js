@@ -1,6 +1,6 @@
 // @ts-check
 /** One user: what is stored, whether they may log in, their sessions, and what can be done about them. */
-import { badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { actions, badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { access } from "../parts/access.js";
 import { assign, assignments } from "../parts/assignments.js";
 import { ban, unban } from "../parts/bans.js";
@@ -241,11 +241,7 @@ async function sessions(page, user) {
     ),
     open.length > 1 &&
       page.may("DELETE /api/online/{loginId}") &&
-      h(
-        "div",
-        { class: "actions" },
-        button(T.kickAll, () => kick(page, user, null)),
-      ),
+      actions(button(T.kickAll, () => kick(page, user, null))),
   ];
 }
 

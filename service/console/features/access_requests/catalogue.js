@@ -1,6 +1,6 @@
 // @ts-check
 /** The catalogue of the roles that the caller may ask for. */
-import { badge, bullets, card, definition, empty, h, linkButton } from "../../core/dom.js";
+import { actions, badge, bullets, card, definition, empty, h, linkButton } from "../../core/dom.js";
 import { session } from "../../core/session.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { roleDescription, roleName } from "../../parts/seed.js";
@@ -67,7 +67,7 @@ function roleCard(role, decisionId) {
     h("p", null, h("code", null, role.roleCode), " ", held(role)),
     role.description && h("p", null, roleDescription(role)),
     facts(role),
-    h("div", { class: "actions" }, asking(role, decisionId)),
+    actions(asking(role, decisionId)),
   );
 }
 

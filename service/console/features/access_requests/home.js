@@ -1,6 +1,6 @@
 // @ts-check
 /** What home shows of requests for roles: those that wait for the caller, the caller's own, and roles to ask for. */
-import { badge, h, link, linkButton } from "../../core/dom.js";
+import { actions, badge, h, link, linkButton } from "../../core/dom.js";
 import * as queue from "../../core/queue.js";
 import { REQUESTS as PATH } from "../../navigation.js";
 import { block, rows } from "../../parts/block.js";
@@ -55,7 +55,7 @@ function waitingRow(page, request) {
       reason && [" · ", h("q", null, reason)],
       state === "pending" && [" · ", T.deadline.toLowerCase(), " ", coming(deadline)],
     ],
-    act: h("div", { class: "actions" }, deny, approve || close),
+    act: actions(deny, approve || close),
   };
 }
 
@@ -88,6 +88,6 @@ async function offered(page) {
   if (total === 0) return null;
   return [
     rows(items.map((role) => roleRow(page, role))),
-    h("div", { class: "actions" }, linkButton(`${PATH}/roles`, T.allRoles({ n: total }))),
+    actions(linkButton(`${PATH}/roles`, T.allRoles({ n: total }))),
   ];
 }

@@ -1,6 +1,6 @@
 // @ts-check
 /** The answer of an explanation in a sentence, and the ways from a refusal to its repair. */
-import { button, h, linkButton, pieces } from "../../core/dom.js";
+import { actions, button, h, linkButton, pieces } from "../../core/dom.js";
 import { assign } from "../../parts/assignments.js";
 import { OWN } from "../../parts/resources.js";
 import { attempt } from "../../parts/preview.js";
@@ -100,7 +100,7 @@ export async function repairs(page, explained, { userName, request }, decisionId
       page.may("GET /api/policy/revisions/{revision}") &&
       linkButton(`/policy/revisions/${revision}`, T.openRevision({ n: revision })),
   ].filter(Boolean);
-  return offered.length > 0 && h("div", { class: "actions" }, pieces(offered));
+  return offered.length > 0 && actions(pieces(offered));
 }
 
 /**

@@ -3,7 +3,7 @@
  * Items that wait for the caller, in groups of one role and one ground. A decision about a group is made about those
  * that the reader has seen: each counts once the end of its row has been in view for a moment.
  */
-import { badge, badges, card, empty, h } from "../../core/dom.js";
+import { actions, badge, badges, card, empty, h } from "../../core/dom.js";
 import * as queue from "./waiting.js";
 import { ASSIGNMENTS } from "../../strings/assignments.js";
 import { REVIEWS as T } from "./strings.js";
@@ -129,7 +129,7 @@ function group(page, review, { name, items, open }) {
     ),
     first.statements.length > 0 && h("p", null, `${T.statements}: `, codes(first.statements)),
     list,
-    items.length > 1 && h("div", { class: "actions" }, acts.elements, count),
+    items.length > 1 && actions(acts.elements, count),
   );
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 /** Items of reviews: what each is about, and the decisions about them. */
 import { Problem } from "../../client/portcullis.js";
-import { badge, badges, button, definition, h, link } from "../../core/dom.js";
+import { actions, badge, badges, button, definition, h, link } from "../../core/dom.js";
 import * as queue from "./waiting.js";
 import { ASSIGNMENTS } from "../../strings/assignments.js";
 import { REVIEWS as T } from "./strings.js";
@@ -112,7 +112,7 @@ export function details(page, review, item) {
       item.samePerson &&
       h("p", { class: "note warn" }, T.samePerson({ reason: item.samePerson })),
     facts(page, item),
-    buttons.length > 0 && h("div", { class: "actions" }, buttons),
+    buttons.length > 0 && actions(buttons),
   );
   box.element.classList.add("wide");
 }

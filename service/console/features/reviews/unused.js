@@ -1,10 +1,9 @@
 // @ts-check
 /** Rights that nobody has needed: assignments, permissions of roles, API keys, and the smaller roles that suffice. */
-import { button, card, definition, h, link, linkButton, pieces } from "../../core/dom.js";
-import { tell } from "../../parts/dialog.js";
+import { actions, button, card, definition, h, link, linkButton, pieces } from "../../core/dom.js";
 import { offerRows } from "../../parts/list-file.js";
 import { codes, question } from "../../parts/policy.js";
-import { attempt, previewed } from "../../parts/preview.js";
+import { attempt, saving } from "../../parts/preview.js";
 import { roleNames } from "../../parts/roles.js";
 import { table } from "../../parts/rows.js";
 import { time } from "../../parts/time.js";
@@ -185,7 +184,7 @@ function part(page, days, data, { name, title, nothing = T.none, titles, act, ro
     place.replaceChildren(
       ...pieces([
         items.length ? table(title, titles, items.map(row)) : h("p", null, nothing),
-        acts.length > 0 && h("div", { class: "actions" }, acts),
+        acts.length > 0 && actions(acts),
       ]),
     );
   };
@@ -236,7 +235,7 @@ function tried(page, { roleId, codes: now, proposed }, name) {
       now.filter((code) => !proposed.includes(code)),
       proposed.filter((code) => !now.includes(code)),
     ];
-    const saved = await previewed({
+    await saving(page, {
       title,
       confirm: T.save,
       text: h(
@@ -249,9 +248,7 @@ function tried(page, { roleId, codes: now, proposed }, name) {
       ),
       write: (dryRun) =>
         page.call("PUT", GIVEN, { path, body: { permissions: proposed }, ifMatch: etag, dryRun }),
+      done: T.saved({ role: name }),
     });
-    if (!saved) return;
-    tell(T.saved({ role: name }));
-    await page.reload();
   });
 }
