@@ -16,6 +16,7 @@ from service.kernel.core_sentences import sentence
 from service.kernel.feature import off_by
 from service.kernel.operator_error import OperatorError
 from service.kernel.worker_slot import Slot
+from service.records.database.row_mapper import prepare_selects
 from service.settings import Features, Settings
 from service.settings.values import Names
 from service.web.messages.address import address_behind
@@ -34,6 +35,7 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
 
 def application(container: Container, shipped: Shipped) -> RequestMiddleware:
     """Return the ASGI application of ``container``."""
+    prepare_selects()
     settings, parts = container.settings, container.parts.values()
     app = Application()
     routes = add_routes(app, container, shipped.extensions)

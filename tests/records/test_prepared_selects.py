@@ -21,7 +21,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from service.errors import Unavailable
 from service.features.embedded.stores import EmbeddedStores
-from service.records.database.row_mapper import PreparedSelect
+from service.records.database.row_mapper import PreparedSelect, compiled_of
 from service.records.database.transactions import SINGLE_READS, Database
 from tests.support.cases import with_each
 
@@ -78,7 +78,7 @@ async def test_a_select_by_itself_sees_what_is_committed_only(database: Database
 )
 async def test_a_select_that_sqlalchemy_must_convert_is_refused(statement: Any) -> None:
     with pytest.raises(TypeError, match="needs SQLAlchemy"):
-        PreparedSelect(statement, tuple)
+        compiled_of(statement)
 
 
 async def test_a_select_of_one_row_that_finds_several_raises(database: Database) -> None:

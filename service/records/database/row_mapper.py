@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from operator import itemgetter
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, get_origin, get_type_hints
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, get_origin, get_type_hints
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
@@ -165,30 +166,51 @@ Source: TypeAlias = AsyncConnection | Reader
 """Source of a prepared select: the transaction of a connection, or a single read of the database."""
 
 
+class _Compiled(NamedTuple):
+    """The text of a select for psycopg, and the parameters that have a value."""
+
+    text: bytes
+    given: Mapping[str, Any]
+
+
+def compiled_of(statement: sa.Select[*tuple[Any, ...]]) -> _Compiled:
+    """Return the text of a select without SQLAlchemy.
+
+    Raises TypeError for a select that needs SQLAlchemy when it is run: for a type that SQLAlchemy converts,
+    or a list that becomes several parameters.
+    """
+    compiled = statement.compile(dialect=_DIALECT)
+    types = [bind.type for bind in compiled.binds.values()]
+    types += [column.type for column in statement.selected_columns]
+    if compiled.post_compile_params or not all(map(_is_plain, types)):
+        raise TypeError("a select with such a type, or with a list as a parameter, needs SQLAlchemy")
+    given = {key: value for key, value in compiled.params.items() if value is not None}
+    return _Compiled(str(compiled).encode(), given)
+
+
 class PreparedSelect(Generic[R]):
     """A select whose rows become records; ``record`` makes one from the values of a row.
 
-    Its parameters are its bind parameters without a value, by name. Raises TypeError for a select that needs
-    SQLAlchemy when it is run: for a type that SQLAlchemy converts, or a list that becomes several parameters.
+    It is a constant of the program. Its parameters are its bind parameters without a value, by name.
     """
 
     def __init__(self, statement: sa.Select[*tuple[Any, ...]], record: Callable[[Sequence[Any]], R]) -> None:
-        compiled = statement.compile(dialect=_DIALECT)
-        types = [bind.type for bind in compiled.binds.values()]
-        types += [column.type for column in statement.selected_columns]
-        if compiled.post_compile_params or not all(map(_is_plain, types)):
-            raise TypeError("a select with such a type, or with a list as a parameter, needs SQLAlchemy")
         self._statement = statement
-        self._text = str(compiled).encode()
-        self._given = {key: value for key, value in compiled.params.items() if value is not None}
         self._record = record
+        _SELECTS.append(self)
+
+    @cached_property
+    def compiled(self) -> _Compiled:
+        """The compiled select, made at first use: most commands import the select, and never run it."""
+        return compiled_of(self._statement)
 
     async def all(self, source: Source, **parameters: Any) -> list[R]:
         """Return the records, in the order of the statement. Given the database, raises ``Unavailable``."""
         if isinstance(source, AsyncConnection):
             rows: Sequence[Sequence[Any]] = (await source.execute(self._statement, parameters)).all()
         else:
-            rows = await source.read(self._text, self._given | parameters)
+            text, given = self.compiled
+            rows = await source.read(text, {**given, **parameters})
         return [self._record(row) for row in rows]
 
     async def one_or_none(self, source: Source, **parameters: Any) -> R | None:
@@ -197,6 +219,18 @@ class PreparedSelect(Generic[R]):
         if len(records) > 1:
             raise ValueError("a select of one row has found several")
         return records[0] if records else None
+
+
+_SELECTS: Final[list[PreparedSelect[Any]]] = []
+
+
+def prepare_selects() -> None:
+    """Compile all selects of the imported modules, so that no request waits for it.
+
+    Raises TypeError for a select that needs SQLAlchemy; this stops every start.
+    """
+    for prepared in _SELECTS:
+        prepared.compiled  # noqa: B018 - reading it compiles
 
 
 def _is_plain(kind: TypeEngine[Any]) -> bool:
