@@ -330,7 +330,7 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
             requestable=[_requestable(role, rule) for role, rule in file.requestable.items()],
             contributed=file.contributed,
         )
-        rules = Lines(own.rules).joined(shared)
+        rules = own.lines.joined(shared)
         resources = ResourceIndex(filter(is_registered, file.registered))
         resolver = _Resolver(rules, resources, ExternalRoutes(rules), endpoints, demanded)
     except PolicyError as error:
@@ -375,6 +375,8 @@ def _demanded(file: TableFile, own: Shipped) -> dict[str, list[str]]:
 
     The endpoints come from the lines of the layer ``endpoint``, never from the demands.
     """
+    if not file.demanded:
+        return {}
     listed = {name for group in file.demanded for name in group.objects}
     others = [name for name in _own_endpoints(own) if name not in listed]
     objects: dict[str, list[str]] = {group.at(level): [] for group in file.demanded for level in LEVELS}
@@ -396,6 +398,8 @@ def _is_off(own: Shipped, asked: Asked) -> bool:
 
     The path counts too: otherwise a request to ``/api/user/export`` would match ``/api/user/{id}``.
     """
+    if not own.off:
+        return False
     asks = [asked.case.asks] if isinstance(asked.case.asks, str) else []
     return any(about_any(own.off, text) for text in (*asks, *(each.object for each in asked.questions)))
 

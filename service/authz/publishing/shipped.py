@@ -143,7 +143,8 @@ class Shipped:
         return hashlib.sha256(decides + self.invariants.canonical).hexdigest()
 
     @cached_property
-    def _lines(self) -> Lines:
+    def lines(self) -> Lines:
+        """The same lines, grouped by layer and object."""
         return Lines(self.rules)
 
     def policy(
@@ -173,12 +174,12 @@ class Shipped:
             raise PolicyError(*(sentence("line_of_node", object=name) for name in own))
         return Policy(
             self.model_text,
-            self._lines.joined(with_demands(shared)),
+            self.lines.joined(with_demands(shared)),
             bits,
             revision,
             digest=digest or digest_of(shared, bits),
             own_digest=self.digest,
-            own=self._lines,
+            own=self.lines,
             shared=shared,
             like=like,
             absent=self.absent,

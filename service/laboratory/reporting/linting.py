@@ -1,22 +1,23 @@
 """Lint findings: in the files, and with a database also in resources, bindings, codes and roles."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from service.administration.people import People
-from service.app import check_routes, made_routes
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.demands import lines_of
 from service.authz.publishing.derive import derive
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
-from service.authz.publishing.shipped import configured, policy_folder, read_named
+from service.authz.publishing.shipped import Shipped, configured, policy_folder, read_named
 from service.kernel.feature import off_by
 from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.kernel.services import PORTCULLIS
@@ -35,7 +36,9 @@ from service.records.database.transactions import Database
 from service.records.installation.seed_catalogue import ADMINISTRATOR_ROLE, ROLES, WILDCARDS, seeded_resources
 from service.settings import Features, Settings
 from service.settings.sections.policy import Demands
-from service.web.requests.routes import Routes, RoutesError
+
+if TYPE_CHECKING:
+    from service.web.requests.routes import Routes
 
 _STORED: Final = (*stored_findings.CODES, *request_findings.CODES, *menu_findings.CODES)
 
@@ -104,18 +107,31 @@ def _with_demands(settings: Settings, level: Demands, made: list[Routes]) -> lis
         own = read_named(settings, folder, assurance=level)
     except PolicyError as error:
         return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
-    findings = []
+    misfits = _misfits(settings, own, made)
+    _, shipped = lines_of(policy_folder(None), level)
+    return [
+        *file_findings.refused(file_findings.ROUTES, misfits, str(folder / "endpoints.csv")),
+        *file_findings.file_findings(own, table_places(folder, level)),
+        *file_findings.weaker_demands(own, shipped, level),
+    ]
+
+
+def _misfits(settings: Settings, own: Shipped, made: list[Routes]) -> Sequence[str]:
+    """Return the differences between the routes of the code and the operator's own lines.
+
+    Tests ensure that the shipped lines fit the code, whose routes import the whole service.
+    """
+    if settings.policy.folder is None and not settings.policy.extensions:
+        return ()
+    from service.app import check_routes, made_routes  # noqa: PLC0415 - a second for the operator's own lines
+    from service.web.requests.routes import RoutesError  # noqa: PLC0415
+
     try:
         made[:] = made or [made_routes(own)]
         check_routes(own, known=made[0])
     except RoutesError as error:
-        findings += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
-    _, shipped = lines_of(policy_folder(None), level)
-    return [
-        *findings,
-        *file_findings.file_findings(own, table_places(folder, level)),
-        *file_findings.weaker_demands(own, shipped, level),
-    ]
+        return error.faults
+    return ()
 
 
 def weakened(settings: Settings, accepted: Accepted) -> list[Finding]:
