@@ -47,6 +47,8 @@ _FEW: Final = (frozenset[str](), *(frozenset({way}) for way in _WAYS), frozenset
 _AT_WORDS: Final = (frozenset[str](), frozenset(_WAYS))  # no predicate about held codes is true of a word
 _WORDS: Final = (ANYONE, LOGIN, *sorted(OPENING_NOTHING))
 _OPEN: Final = (ANYONE, LOGIN)
+_SESSION: Final = words_at(Authentication(), 0.0)
+"""The words of a person who has logged in with a password long ago."""
 
 
 class Escape(NamedTuple):
@@ -64,10 +66,12 @@ def escapes(policy: Policy, of: Bounded) -> Iterator[Escape]:
     rest: what authentication a key or an agent has, and at which services an agent acts.
     """
     yield from model_escapes(policy.model_text, of)
-    session = words_at(Authentication(), 0.0)
+    exceeding: dict[tuple[str, ...], bool] = {}  # thousands of objects have few different demands
     for name in sorted(policy.rules.objects(ASSURANCE)):
-        by_key = policy.judge(ASSURANCE, name, BY_PERSONAL_KEY).allowed
-        if by_key and not policy.judge(ASSURANCE, name, session).allowed:
+        words = policy.rules.codes(ASSURANCE, name)
+        if words not in exceeding:
+            exceeding[words] = _exceeds_login(policy, name)
+        if exceeding[words]:
             yield Escape(name, sentence("exceeds_login"))
     answers = line_answers(policy.model_text)
     for name in sorted(policy.rules.objects(ACCOUNT)):
@@ -79,6 +83,11 @@ def escapes(policy: Policy, of: Bounded) -> Iterator[Escape]:
                 yield Escape(name, sentence("exceeds_session", act=act))
     if of == "agent" and policy.rules.codes(ACCOUNT, ACT_FOR_OTHER):
         yield Escape(ACT_FOR_OTHER, sentence("exceeds_services"))
+
+
+def _exceeds_login(policy: Policy, name: str) -> bool:
+    by_key = policy.judge(ASSURANCE, name, BY_PERSONAL_KEY).allowed
+    return by_key and not policy.judge(ASSURANCE, name, _SESSION).allowed
 
 
 @lru_cache(maxsize=32)
