@@ -9,7 +9,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.rules import ASSURANCE, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
 from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
-from service.authz.proof.conditions import clauses_of
+from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pass
 from service.kernel.codes import NO_CODES, HeldCodes
 from service.kernel.services import PORTCULLIS, object_of, split_object
 from service.laboratory.analysis.comparison import OnDemand
@@ -185,15 +185,21 @@ def what(policy: Policy, held: HeldCodes | None) -> list[Access]:
     """
     decider = BatchDecider(policy)
 
-    def needs(request: RequestClass) -> Needed:
-        if not decider.passes_request(request, NO_CODES):
-            return "code"
-        return "nothing" if decider.passes_request(request, None) else "login"
+    def passes(clauses: Clauses, caller: HeldCodes | None) -> bool:
+        if caller is None:
+            return lets_visitors_pass(policy, clauses)
+        return decider.passes(deciding_lines(clauses), caller)
 
-    passed = [request for request in all_requests(policy) if decider.passes_request(request, held)]
+    def needs(clauses: Clauses) -> Needed:
+        if not passes(clauses, NO_CODES):
+            return "code"
+        return "nothing" if passes(clauses, None) else "login"
+
+    asked = ((request, clauses_of(policy, request)) for request in all_requests(policy))
+    passed = [(request, clauses) for request, clauses in asked if passes(clauses, held)]
     grants = [code for code in policy.rules.objects(GRANT) if decider.opens(GRANT, code, held)]
     return [
-        *(Access("request", request.name, request, needs(request)) for request in passed),
+        *(Access("request", request.name, request, needs(clauses)) for request, clauses in passed),
         *(Access("grant", code) for code in grants),
     ]
 

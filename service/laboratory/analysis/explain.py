@@ -19,8 +19,9 @@ from service.authz.engine.rules import (
     Rule,
     assured,
 )
+from service.authz.proof.conditions import line_answers
 from service.kernel.assurance import BY_STRONGEST, EVER_DECIDED, Satisfied
-from service.kernel.codes import BoundedCodes, HeldCodes, may_grant
+from service.kernel.codes import BoundedCodes, ExceptCodes, HeldCodes, may_grant
 from service.kernel.services import PORTCULLIS
 
 Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
@@ -257,6 +258,7 @@ class Passages:
         """``held`` are the codes of the caller; None is a visitor."""
         self._policy = policy
         self._held = held
+        self._opened: dict[tuple[str, bool], bool] = {}
         self._matching: dict[str, tuple[tuple[str, ...], tuple[Fired, ...]]] = {}
 
     def at(self, located: Located) -> tuple[LayerPassed, ...]:
@@ -270,13 +272,26 @@ class Passages:
         return (self._layer(layer, name, self._held),)
 
     def _layer(self, layer: str, name: str, held: HeldCodes | None) -> LayerPassed:
-        line = self._policy.judge(layer, name, held).line
+        line = self._line(layer, name, held)
         if line is None:
             return LayerPassed(layer, name, None, None, (), ())
         matching = self._matching.get(line.code)
         if matching is None:
             matching = self._matching[line.code] = _rows(line, held), _fired(line, held)
         return LayerPassed(layer, name, str(line), self._policy.until(line), *matching)
+
+    def _line(self, layer: str, name: str, held: HeldCodes | None) -> Rule | None:
+        """Return the first line that opens, as the enforcer does; a caller with ceilings is asked of it."""
+        if isinstance(held, BoundedCodes | ExceptCodes):
+            return self._policy.judge(layer, name, held).line
+        codes = self._policy.rules.codes(layer, name)
+        return next((Rule(layer, name, code) for code in codes if self._opens(code, held)), None)
+
+    def _opens(self, code: str, held: HeldCodes | None) -> bool:
+        key = code, held is None
+        if key not in self._opened:
+            self._opened[key] = line_answers(self._policy.model_text).opens(code, held)
+        return self._opened[key]
 
 
 def explain_object(
