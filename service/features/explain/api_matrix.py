@@ -1,6 +1,6 @@
 """Table of roles and requests, and all routes with their guards: ``/api/policy/matrix``, ``coverage``."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
@@ -17,7 +17,9 @@ from service.laboratory.analysis.impact import Standing
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs
 from service.web.messages.schema import Page, PageQuery, PartQuery, Revision, Schema
-from service.web.requests.routes import Routes
+
+if TYPE_CHECKING:  # commands import this module, and need no guard
+    from service.web.requests.routes import Routes
 
 
 class MatrixRole(Schema):
@@ -117,7 +119,7 @@ class Coverage(Schema):
 
 
 class PolicyCoverage(Responders, at="/api/policy/coverage"):
-    def __init__(self, live: LivePolicy, routes: Routes, concurrency: ConcurrencyLimit) -> None:
+    def __init__(self, live: LivePolicy, routes: "Routes", concurrency: ConcurrencyLimit) -> None:
         self.live = live
         self._routes = routes
         self.concurrency = concurrency
