@@ -204,18 +204,19 @@ def condition_of(policy: Policy, request_class: RequestClass | None) -> Conditio
     return Condition(line_answers(policy.model_text), clauses_of(policy, request_class))
 
 
-def clauses_of(policy: Policy, request_class: RequestClass | None) -> Clauses:
+def clauses_of(policy: Policy, request_class: RequestClass | None, resource: str | None = None) -> Clauses:
     """Return the clauses of ``condition_of``: two for a guarded route of this service, else one or none.
 
-    A public route does not authenticate, so each of its callers counts as one without a session.
+    A public route does not authenticate, so each of its callers counts as one without a session. ``resource``
+    is ``request_class.resource(policy)`` if it is known.
     """
     if request_class is None or request_class.is_public(policy):
         return _OPEN if request_class is not None and request_class.passes(policy, None) else _CLOSED
     rules = policy.rules
-    resource = rules.codes(RESOURCE, request_class.resource(policy))
+    codes = rules.codes(RESOURCE, request_class.resource(policy) if resource is None else resource)
     if request_class.is_external:
-        return (resource,)
-    return resource, rules.codes(ENDPOINT, request_class.route)
+        return (codes,)
+    return codes, rules.codes(ENDPOINT, request_class.route)
 
 
 def lets_visitors_pass(policy: Policy, clauses: Clauses) -> bool:

@@ -10,6 +10,7 @@ from service.authz.engine import rules
 from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import RequestClass
 from service.authz.proof.conditions import (
     Clauses,
     Condition,
@@ -64,10 +65,19 @@ def compared(before: Policy, after: Policy) -> list[Alike]:
     groups: dict[tuple[Clauses, Clauses, tuple[Demands, Demands] | None], list[str]] = {}
     for old, new in every_compared_class(before, after):
         if request_class := new or old:
-            demands = (demands_on(before, old), demands_on(after, new)) if old and new else None
-            asked = clauses_of(before, old), clauses_of(after, new), demands
-            groups.setdefault(asked, []).append(request_class.name)
+            could, once = _decided(before, old)
+            can, now = _decided(after, new)
+            demands = None if once is None or now is None else (once, now)
+            groups.setdefault((could, can, demands), []).append(request_class.name)
     return [Alike(*asked, tuple(names)) for asked, names in groups.items()]
+
+
+def _decided(policy: Policy, request_class: RequestClass | None) -> tuple[Clauses, Demands | None]:
+    """Return the clauses of a class and the demands on it; none where the policy does not serve it."""
+    if request_class is None:
+        return clauses_of(policy, None), None
+    resource = request_class.resource(policy)
+    return clauses_of(policy, request_class, resource), demands_on(policy, request_class, resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +173,11 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
         self._answers = line_answers(before.model_text), line_answers(after.model_text)
         self._known: dict[tuple[Condition, Condition], _Found] = {}
         asked = tuple(asked)
+        visitors = [
+            (policy.model_text, policy.rules.codes(rules.RESOURCE, rules.NO_SESSION))
+            for policy in self._policies
+        ]
+        self._decide_alike = visitors[0] == visitors[1]
         by_name = attrgetter("name")
         places: list[_Place | DifferingRequest] = [
             *sorted(self._requests(asked), key=by_name),
@@ -173,6 +188,8 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
 
     def _requests(self, asked: Iterable[Alike]) -> Iterator[_Place]:
         for alike in asked:
+            if self._decide_alike and alike.before == alike.after:
+                continue
             old, new = self._conditions(alike.before, alike.after)
             could = lets_visitors_pass(self._before, alike.before)
             can = lets_visitors_pass(self._after, alike.after)
@@ -185,6 +202,8 @@ class Differing(OnDemand[_Place | DifferingRequest, DifferingRequest]):
         old, new = self._before.rules, self._after.rules
         for layer, name in [(rules.RESOURCE, rules.PREFLIGHT), *_objects_beside_requests(old, new)]:
             codes = (old.codes(layer, name),), (new.codes(layer, name),)
+            if self._decide_alike and codes[0] == codes[1]:
+                continue
             could, can = self._conditions(*codes)
             visitors = (
                 lets_visitors_pass(self._before, codes[0]),

@@ -20,9 +20,12 @@ Callers: TypeAlias = frozenset[Satisfied]
 """Some of ``EVERY_CALLER``."""
 
 
-def demands_on(policy: Policy, request_class: RequestClass) -> Demands:
-    """Return the demands on the sender of a request of this class, by both objects."""
-    names = [assured(RESOURCE, request_class.resource(policy))]
+def demands_on(policy: Policy, request_class: RequestClass, resource: str | None = None) -> Demands:
+    """Return the demands on the sender of a request of this class, by both objects.
+
+    ``resource`` is ``request_class.resource(policy)`` if it is known.
+    """
+    names = [assured(RESOURCE, request_class.resource(policy) if resource is None else resource)]
     if not request_class.is_external:
         names.append(assured(ENDPOINT, request_class.route))
     return tuple(policy.rules.codes(ASSURANCE, name) for name in names)

@@ -7,8 +7,9 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
+from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import APPROVE, REQUEST, REVIEW
+from service.authz.engine.rules import APPROVE, REQUEST, REVIEW, Rule
 from service.authz.lint.model import parsed_model
 from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
 from service.authz.proof.conditions import Clauses, lets_visitors_pass
@@ -233,16 +234,27 @@ class LineDiff:
 
 def line_diff(before: Policy, after: Policy) -> LineDiff:
     """Compare models, without comments and layout, and lines."""
-    old, new = set(before.rules), set(after.rules)
     return LineDiff(
-        tuple(str(rule) for rule in after.rules if rule not in old),
-        tuple(str(rule) for rule in before.rules if rule not in new),
+        tuple(map(str, _alone(after.rules, before.rules))),
+        tuple(map(str, _alone(before.rules, after.rules))),
         parsed_model(before.model_text) != parsed_model(after.model_text),
     )
+
+
+def _alone(lines: Lines, others: Lines) -> Iterator[Rule]:
+    """Yield those of ``lines`` that are not among ``others``, in order."""
+    for layer, objects in lines.by_object.items():
+        for name, codes in objects.items():
+            known = others.codes(layer, name)
+            if codes != known:
+                yield from (Rule(layer, name, code) for code in codes if code not in known)
 
 
 def access_diff(before: Policy, after: Standing) -> AccessDiff:
     """Compare what ``before`` and the policy of ``after`` decide, for the roles and users of ``after``."""
     old = Standing(before, after.codes, after.users)
     asked = compared(before, after.policy)
-    return AccessDiff(differences_on_demand(old, after, asked), Differing(before, after.policy, asked))
+    same_model = before.model_text == after.policy.model_text
+    # The roles and users are the same: requests with the same lines are decided alike.
+    decided = [alike for alike in asked if not (same_model and alike.before == alike.after)]
+    return AccessDiff(differences_on_demand(old, after, decided), Differing(before, after.policy, asked))
