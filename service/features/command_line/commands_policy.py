@@ -9,7 +9,6 @@ from typing import Final
 
 from service import settings as table
 from service.audit.chain.seals import RevisionSeals, seals_of
-from service.audit.journal import enter
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import UNREGISTERED, PolicyError, PolicyFileError
@@ -31,8 +30,16 @@ from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_event, operator_name, tell_security
 from service.records import bindings, menus, resources
 from service.records.database.transactions import Database
+from service.records.logs.events import OperationEvent
 from service.records.published import policy_revisions
 from service.settings import Settings
+
+
+def _log(settings: Settings, event: OperationEvent) -> None:
+    """Write an entry of the operation log."""
+    from service.audit.journal import enter  # noqa: PLC0415 - it imports Redis, and a dry run logs nothing
+
+    asyncio.run(enter(settings, event))
 
 
 async def operator_changes(database: Database, shipped: Shipped, seals: RevisionSeals) -> PolicyChanges:
@@ -104,7 +111,7 @@ def sync(settings: Settings, *, dry_run: bool) -> list[str]:
             response={"registered": [proposal.route.object for proposal in comparison.proposed]},
             policy_revision=revision,
         )
-        asyncio.run(enter(settings, event))
+        _log(settings, event)
     return _described(comparison, dry_run=dry_run)
 
 
@@ -162,7 +169,7 @@ def republish(settings: Settings, *, without_key: bool) -> str:
         response={"revision": revision, "sealed": sealed},
         policy_revision=revision,
     )
-    asyncio.run(enter(settings, event))
+    _log(settings, event)
     return (
         f"Revision {revision}, {'sealed' if sealed else 'without a seal'}: {len(policy.shared)} shared lines."
     )
@@ -273,7 +280,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
         response={"resource": done.name, "done": list(done.done)},
         policy_revision=done.revision,
     )
-    asyncio.run(enter(settings, event))
+    _log(settings, event)
     did = ", ".join(done.done)
     return f"Resource {resource_id}, {done.name}: {did}. In force with revision {done.revision}."
 
