@@ -28,7 +28,7 @@ COMMANDS = {
     ("audit", "verify"): _COMMAND,
     ("db", "migrate"): _COMMAND,
     ("doctor",): at_most(0.9),
-    ("policy", "explain", "GET", "/api/user/list"): _COMMAND,
+    ("policy", "explain", "GET", "/api/user/list", "--role", "super"): _COMMAND,
     ("policy", "sync", "--dry-run"): _COMMAND,
     ("state", "export", "-"): _COMMAND,
 }
@@ -166,8 +166,10 @@ def _processor_time(place: Path, line: Sequence[str]) -> float:
     process = subprocess.Popen(
         line, cwd=place, env=environment(place), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0  # it has been waited for
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)  # it has been waited for
+    if process.returncode:  # an error costs something else than the answer
+        raise subprocess.CalledProcessError(process.returncode, line)
     return usage.ru_utime + usage.ru_stime
 
 
