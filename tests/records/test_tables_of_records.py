@@ -1,7 +1,7 @@
 """A table has the columns of the record that it stores, and what is said of it besides."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
@@ -12,7 +12,8 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.schema import CreateTable
 
-from service.records.database.portions import delete_some
+from service.records.database.portions import delete_some, write_records
+from service.records.database.row_mapper import RowMapper
 from service.records.schema import base
 from service.records.schema.base import filled, identity, table_of
 from service.records.schema.installation import seeded
@@ -99,3 +100,35 @@ async def test_only_some_of_what_is_over_is_deleted_at_once(connection: AsyncCon
     assert await delete_some(connection, seeded, over, 3) == 0
     left = await connection.execute(sa.select(seeded.c.code).where(seeded.c.code.like("test:%")))
     assert [*left.scalars()] == ["test:3"]
+
+
+class Note(Struct, frozen=True):
+    """A record with values that a text could spoil."""
+
+    words: str | None
+    since: datetime | None
+    day: date | None
+    number: int
+    lit: bool
+
+
+async def test_records_that_are_written_together_are_stored_as_they_are(connection: AsyncConnection) -> None:
+    table = table_of(Note, "note", identity(), sa.Column("place", sa.Text))
+    await connection.execute(CreateTable(table))
+    words = [None, "", "null", 'it\'s "so" \\ %(x)s %', "\u2028\U0001f989\t"]
+    begun = datetime(2026, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+    notes = [
+        Note(
+            words[number % 5],
+            begun + timedelta(days=number) if number % 2 else None,
+            date(2026, 2, 28) if number % 3 else None,
+            number - 2**62,
+            lit=number % 4 == 0,
+        )
+        for number in range(2_001)
+    ]
+
+    await write_records(connection, table, notes, place="quay")
+
+    written = await RowMapper(Note, table).where(connection, table.c.place == "quay", order=table.c.id)
+    assert written == notes

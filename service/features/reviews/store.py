@@ -33,7 +33,7 @@ from service.kernel.value_rules import ID
 from service.records.assignments import approved, instant, not_ended
 from service.records.database import filters
 from service.records.database.paging import Page, order_by, page_of, sorts_of
-from service.records.database.portions import write_in_portions
+from service.records.database.portions import write_records
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.schema.rights import role, user, user_role
@@ -154,8 +154,7 @@ async def create(connection: Connection, new: NewReview, items: Sequence[NewItem
     """Write a review with its items."""
     written = sa.insert(review).values(values_of(new)).returning(*_REVIEW.columns)
     made = await _REVIEW.returned(connection, written)
-    rows = (values_of(item) | {"review_id": made.id} for item in items)
-    await write_in_portions(connection, sa.insert(review_item), rows)
+    await write_records(connection, review_item, items, review_id=made.id)
     return made
 
 

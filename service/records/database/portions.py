@@ -1,17 +1,21 @@
 """Many rows, read and written in portions, so that the event loop serves others meanwhile."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+import msgspec
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.cooperative_yield import CooperativeYield
+from service.kernel.fields import names_of
 
 PORTION: Final = 100
 """Rows between two looks at the clock."""
+
+_RECORDS: Final = 1_000  # that are encoded at once: in some milliseconds
 
 
 class PortionCursor(psycopg.AsyncCursor[Any]):
@@ -68,3 +72,27 @@ async def write_in_portions(
             returned += result.all()
         await others.after_item()
     return returned
+
+
+async def write_records(
+    connection: AsyncConnection, table: sa.Table, records: Sequence[Any], **others: Any
+) -> None:
+    """Insert ``records``, of one kind, whose fields are columns; ``others`` are equal in all rows.
+
+    The fields are texts, numbers, booleans, dates and times. The rows of a portion are one parameter: as
+    parameters of their own, the values cost psycopg twenty times the processor time.
+    """
+    if not records:
+        return
+    names = names_of(records[0])
+    rows = sa.func.json_to_recordset(sa.cast(sa.bindparam("rows", type_=sa.Text), sa.JSON)).table_valued(
+        *(sa.column(name, table.c[name].type) for name in names)
+    )
+    given = rows.render_derived(name="given", with_types=True)
+    equal = [sa.bindparam(f"each_{name}", value, table.c[name].type) for name, value in others.items()]
+    statement = sa.insert(table).from_select([*names, *others], sa.select(*given.c, *equal))
+    yielding = CooperativeYield()
+    for start in range(0, len(records), _RECORDS):
+        portion = msgspec.json.encode(records[start : start + _RECORDS]).decode()
+        await connection.execute(statement, {"rows": portion})
+        await yielding.after_item()
