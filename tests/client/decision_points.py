@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from service.client import AsyncPortcullis, Portcullis
+from service.features.decisions.client import AsyncPortcullis, Portcullis
 
 URL, KEY = "http://portcullis.test", "pck_1_secret"
 Answer = Callable[[httpx.Request], httpx.Response]

@@ -7,8 +7,8 @@ import json
 import os
 from typing import Any
 
-from service.client import GuardASGI, GuardWSGI, User
-from service.client.wsgi import AssertedWSGI
+from service.features.decisions.client import GuardASGI, GuardWSGI, User
+from service.features.decisions.client.wsgi import AssertedWSGI
 from tests.client.decision_points import DecisionPoint
 
 MOUNTED_AT = os.environ.get("MOUNTED_AT", "")

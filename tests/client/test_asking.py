@@ -9,8 +9,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 import httpx
 import pytest
 
-from service.client import AsyncPortcullis, Portcullis, Question, Resource, Subject, asking
-from service.client.exchange import Kept
+from service.features.decisions.client import AsyncPortcullis, Portcullis, Question, Resource, Subject, asking
+from service.features.decisions.client.exchange import Kept
 from tests.client.decision_points import KEY, URL, Answer, DecisionPoint, decided
 from tests.support.cases import with_each
 
@@ -218,7 +218,7 @@ def test_no_failure_shows_a_token_or_the_key(caplog: pytest.LogCaptureFixture) -
 def test_the_client_is_imported_where_python_has_no_clocks_of_unix(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC", "clock_gettime"):
         monkeypatch.delattr(time, name, raising=False)
-    spec = spec_from_file_location("service.client.asking_anew", asking.__file__)
+    spec = spec_from_file_location("service.features.decisions.client.asking_anew", asking.__file__)
     assert spec is not None
     assert spec.loader is not None
     anew = module_from_spec(spec)

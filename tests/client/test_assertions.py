@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from service.authn.tokens import Tokens
-from service.client import User
-from service.client.assertion import Assertions
-from service.client.wsgi import AssertedWSGI
 from service.features.decisions.assertions import Assertions as Issuer
+from service.features.decisions.client import User
+from service.features.decisions.client.assertion import Assertions
+from service.features.decisions.client.wsgi import AssertedWSGI
 from tests.authn.keys import settings_for
 from tests.features.decisions.decision_point import ALICE
 

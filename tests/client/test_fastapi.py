@@ -7,8 +7,8 @@ import httpx
 import pytest
 from fastapi import Depends, FastAPI
 
-from service.client import User
-from service.client.fastapi_dependency import Refused, answer_problem, needs
+from service.features.decisions.client import User
+from service.features.decisions.client.fastapi_dependency import Refused, answer_problem, needs
 from tests.client.decision_points import ALICE, DecisionPoint, decided
 
 POINT = DecisionPoint()

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from service import errors
-from service.client import GuardASGI, GuardWSGI, User, gate
-from service.client.asgi import Message
-from service.client.wsgi import AssertedWSGI
+from service.features.decisions.client import GuardASGI, GuardWSGI, User, gate
+from service.features.decisions.client.asgi import Message
+from service.features.decisions.client.wsgi import AssertedWSGI
 from service.web.messages import original
 from service.web.requests.problems import refusals, type_of
 from tests.client.decision_points import ALICE, DecisionPoint, decided

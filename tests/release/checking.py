@@ -22,7 +22,8 @@ HELD: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ),
     (SERVICE, ".tar.gz"): (
         *("pyproject.toml", "uv.lock", "dev.py", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"),
-        *("model.conf", "policies/endpoints.csv", "service/client/asgi.py", "service/client/pyproject.toml"),
+        *("model.conf", "policies/endpoints.csv", "service/features/decisions/client/asgi.py"),
+        "service/features/decisions/client/pyproject.toml",
         *("service/launch.py", "deploy/Dockerfile", "docs/README.md", "tests/conftest.py"),
         "service/shipped/guide/index.html",
     ),

@@ -52,7 +52,7 @@ _OVERRIDES: Final = frozenset(
         b"x-rewrite-url",
     }
 )
-"""Headers by which a back end takes another method or path; ``service.client.gate`` refuses the same."""
+"""Headers by which a back end takes another method or path; the Python client refuses the same."""
 
 # All that a name may have beside letters, digits and "-" (RFC 9110 §5.6.2).
 _SEPARATORS: Final = b"!#$%&'*+.^_`|~"

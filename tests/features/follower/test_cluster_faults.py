@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from service.client.asking import AsyncPortcullis, since_boot
-from service.client.entities import Question, Resource, Subject
+from service.features.decisions.client.asking import AsyncPortcullis, since_boot
+from service.features.decisions.client.entities import Question, Resource, Subject
 from service.keyspace.keys import ClusterNames
 from tests.features.follower.test_faults import BOUND, Site, site
 from tests.support.valkey_cluster import ValkeyCluster

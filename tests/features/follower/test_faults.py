@@ -20,8 +20,8 @@ import httpx
 import pytest
 
 from service.authn.signing_keys import new_pair
-from service.client.asking import AsyncPortcullis, since_boot
-from service.client.entities import Question, Resource, Subject
+from service.features.decisions.client.asking import AsyncPortcullis, since_boot
+from service.features.decisions.client.entities import Question, Resource, Subject
 from tests.support.running import Running, command, environment, running
 from tests.support.set_clock import SetClock
 from tests.support.waiting import eventually_here
