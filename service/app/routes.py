@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Final
 
-from service import __version__
 from service.app.container import Container
 from service.app.extensions import Dependencies, add_extensions
 from service.app.parts import only
@@ -23,36 +21,10 @@ from service.endpoints import (
     users,
 )
 from service.endpoints.health import Live, Ready
-from service.kernel.about import NAME
 from service.kernel.extension import Extension
-from service.kernel.feature import off_by, on_by, sole
-from service.settings import Settings
+from service.kernel.feature import off_by, sole
 from service.web.requests.application import Application
 from service.web.requests.routes import Routes
-from service.web.sites.api_document import add_document
-
-INFO: Final = {
-    "title": f"{NAME} API",  # of which generators of clients make the names of packages
-    "version": __version__,
-    "description": "An administration service. Every authorization decision is one Casbin decision.",
-    "contact": {"name": "The Portcullis maintainers"},
-    "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
-}
-"""The facts about the API that open its document."""
-
-TAGS: Final = {
-    ".well-known": "Discovery documents for clients (RFC 8615).",
-    "auth": "Login, refresh, logout, and the caller's own sessions.",
-    "health": "Liveness of the process and readiness of the service.",
-    "menu": "Menus and Buttons, and the resources that Buttons open.",
-    "online": "Logged-in users, kicks and bans.",
-    "policy": "The authorization policy, its revisions, and questions about access.",
-    "public": "Downloads by a public link.",
-    "resource": "Registered API resources, and the Buttons that open them.",
-    "role": "Roles, and the permissions that they give.",
-    "user": "Users, and the caller's own account.",
-}
-"""Descriptions of the operations below the first segment of a path."""
 
 
 def add_routes(app: Application, container: Container, extensions: Sequence[Extension]) -> Routes:
@@ -90,7 +62,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
             feature.part(feature.routes)(routes, container)
     add_extensions(routes, Dependencies(container.stores.database, container.policy.live), extensions)
     _add_outside(routes, container)
-    _add_document_of_all(routes, container, extensions)
+    sole("api-document")(routes, container, extensions)  # it knows all other routes
     return routes
 
 
@@ -173,25 +145,3 @@ def _add_outside(routes: Routes, container: Container) -> None:
     routes.serve_outside(Live())
     details = partial(facts, container.policy.watch)
     routes.serve_outside(Ready(node.readiness, node.operator_token, details))
-
-
-def _add_document_of_all(routes: Routes, container: Container, extensions: Sequence[Extension]) -> None:
-    """Register the document of the API, which knows all other routes."""
-    auth, cookies = container.settings.auth, container.sign_in.cookies
-    token = auth.token_name, auth.token_prefix
-    add_document(
-        routes,
-        info=INFO,
-        tags=tags_of(container.settings, extensions),
-        token=token,
-        access_cookie=cookies.access if cookies.on else None,
-        server=container.settings.server.public_url or "/",
-    )
-
-
-def tags_of(settings: Settings, extensions: Sequence[Extension]) -> dict[str, str]:
-    """Return the descriptions of operations, including those of features and extensions."""
-    tags = dict(TAGS)
-    for feature in on_by(settings.features.off):
-        tags |= feature.tags
-    return tags | {extension.name: f"{extension.title}." for extension in extensions}

@@ -27,7 +27,6 @@ from service.web.messages.operation_metadata import Operation, Responders, by_se
 from service.web.messages.preconditions import answer_tag, content_tag, unchanged, version_tag
 from service.web.messages.record_schemas import answer_of, body_of
 from service.web.messages.schema import Id, Moment, Revision, Schema, UpdatedBy
-from service.web.openapi.document import shown_path
 from service.web.requests.routes import Routes
 
 
@@ -215,7 +214,7 @@ class OwnOperationList(Responders, at="/api/user/operations"):
         policy = context.policy or self._live.current
         held = context.user.held
         passed = [
-            f"{operation.method} {shown_path(operation.template)}"
+            f"{operation.method} {operation.shown_path}"
             for operation in self._routes.operations
             if _passes(policy, operation, held)
         ]

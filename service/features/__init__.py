@@ -7,6 +7,7 @@ NAMES = (
     "embedded",
     "command_line",
     "console",
+    "api_document",
     "policy_tests",
     "decision_log",
     "permission_use",

@@ -9,10 +9,10 @@ from typing import Any, cast
 import msgspec
 
 from service.app import check_routes
-from service.app.routes import INFO, tags_of
 from service.authz.publishing.shipped import read_shipped
+from service.features.api_document.api import INFO, tags_of
+from service.features.api_document.document import openapi
 from service.settings import Settings
-from service.web.openapi.document import openapi
 from tests.contract.breaks import Break
 
 RELEASED = Path(__file__).with_name("released.json")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from service.web.openapi.schemas import NOBODYS
+from service.features.api_document.schemas import NOBODYS
 from tests.support.inside import Inside
 from tests.support.inside_fixtures import service
 from tests.support.without import is_off

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
 from service.errors import BadRequest, PreconditionFailed
+from service.features.api_document.document import openapi
 from service.web.messages.bodies import is_optional
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login, needs
@@ -17,7 +18,6 @@ from service.web.messages.preconditions import answer_tag, content_tag, require_
 from service.web.messages.record_schemas import MergePatch, patch_of, replacement_of
 from service.web.messages.request import Request
 from service.web.messages.schema import Schema
-from service.web.openapi.document import openapi
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes

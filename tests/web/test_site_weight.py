@@ -8,15 +8,15 @@ from posixpath import dirname, join, normpath
 
 import pytest
 
+from service.features.api_document.api import add_document
 from service.features.console.console import add_console
+from service.features.console.sites import takes_gzip
 from service.features.pages.api_documents import add_docs
 from service.features.pages.api_guide import add_guide
 from service.features.pages.links import GUIDE
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.sites.api_document import add_document
-from service.web.sites.sites import takes_gzip
 from tests.support.cases import with_each
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate

@@ -9,10 +9,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.errors import NotFound, Unavailable
+from service.features.api_document.document import openapi
 from service.web.content.streams import Stream, attachment
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import MetadataError, public, sends
-from service.web.openapi.document import openapi
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes

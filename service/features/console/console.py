@@ -18,11 +18,11 @@ from typing import Final
 import service
 from service.errors import NotFound
 from service.features.console.sentences import sentence
+from service.features.console.sites import HTML, JSON, Content, Folder, add_site
 from service.features.console.texts import bundles, languages
 from service.web.messages.context import RequestContext
 from service.web.messages.schema import Document
 from service.web.requests.routes import Routes
-from service.web.sites.sites import HTML, JSON, Content, Folder, add_site
 
 CONSOLE: Final = "/console"
 FILES: Final = Path(service.__file__).parent / "console"

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from service.errors import Refusal
+from service.features.api_document.api import Shown
+from service.features.console.sites import CSS, HTML, SCRIPT
 from service.features.pages.links import API
 from service.features.pages.plain_page import plain_page
 from service.kernel.core_sentences import every_sentence
 from service.web.requests.problems import ERRORS_PAGE, refusals, type_of
 from service.web.requests.routes import Routes
-from service.web.sites.api_document import Shown
-from service.web.sites.sites import CSS, HTML, SCRIPT
 
 _STATIC: Final = Path(__file__).parent / "static"
 

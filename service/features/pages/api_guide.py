@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from service.errors import NotFound
+from service.features.console.sites import HTML, TEXT, Folder, add_site
 from service.features.pages.links import FIRST, GUIDE, SITE, is_built
 from service.features.pages.sentences import sentence
 from service.web.content.streams import Stream, nothing
@@ -11,7 +12,6 @@ from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import sends
 from service.web.messages.schema import Document
 from service.web.requests.routes import Routes
-from service.web.sites.sites import HTML, TEXT, Folder, add_site
 
 # The builder leaves no script and no style in a page. The search form asks the site itself.
 GUIDE_POLICY: Final = (

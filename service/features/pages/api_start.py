@@ -6,6 +6,7 @@ from typing import Final
 
 from service import __version__
 from service.features.console.console import CONSOLE
+from service.features.console.sites import HTML
 from service.features.pages.links import API, GUIDE
 from service.features.pages.plain_page import plain_page
 from service.kernel.about import AUDIENCE, LIMITS, NAME, ROLE
@@ -14,7 +15,6 @@ from service.web.messages.operation_metadata import Responders
 from service.web.messages.schema import Document, envelope
 from service.web.requests.credentials import OperatorToken
 from service.web.requests.problems import ERRORS_PAGE
-from service.web.sites.sites import HTML
 
 JSON: Final = "application/json"
 CONTENT_SECURITY_POLICY: Final = (

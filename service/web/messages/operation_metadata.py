@@ -5,6 +5,7 @@ responder with contradictory access must not serve any request. The guard, the l
 read operations; ``operation`` serves them.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from service.authz.engine.rules import ANYONE, LOGIN
 from service.errors import Refusal
 from service.kernel.account_acts import OBJECTS
 from service.kernel.codes import is_code
+from service.kernel.fields import camel
 from service.records.logs.events import DeclaredKind, OperationKind
 from service.web.messages.dialect import Dialect
 
@@ -26,6 +28,8 @@ Keeps = Literal["all", "params", "response", "nothing"]
 """The parts of a call that its entry in the operation log keeps."""
 
 _ATTRIBUTE: Final = "__mark__"
+PARAMETER: Final = re.compile(r"\{([^}]*)\}")
+"""A parameter of a template."""
 
 
 class MetadataError(TypeError):
@@ -351,6 +355,11 @@ class Operation:
     def noun(self) -> str:
         """Return the noun of its route."""
         return noun_of(self.template)
+
+    @property
+    def shown_path(self) -> str:
+        """Return its template as the document of the API names it: ``/api/online/{loginId}``."""
+        return PARAMETER.sub(lambda parameter: f"{{{camel(parameter[1])}}}", self.template)
 
     @cached_property
     def in_group(self) -> bool:

@@ -6,12 +6,12 @@ from importlib.metadata import version
 
 import pytest
 
+from service.features.api_document.api import add_document
 from service.features.pages.api_documents import add_docs
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.problems import refusals, type_of
 from service.web.requests.routes import Routes
-from service.web.sites.api_document import add_document
 from tests.support.cases import with_each
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate

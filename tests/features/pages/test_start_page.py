@@ -4,6 +4,7 @@ import pytest
 
 from service import __version__
 from service.endpoints.health import Live
+from service.features.api_document.api import add_document
 from service.features.pages.api_documents import add_docs
 from service.features.pages.api_start import LINKS, StartPage
 from service.kernel.about import AUDIENCE, LIMITS, ROLE
@@ -12,7 +13,6 @@ from service.web.requests.application import Application
 from service.web.requests.credentials import OperatorToken
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.sites.api_document import add_document
 from tests.features.pages.test_docs import Links
 from tests.support.cases import with_each
 from tests.web.driver import Answer, ask

@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 from service.audit.chain import seals
 from service.authn import second_factors
 from service.authz.engine import rules
+from service.features.api_document.problems import SCHEMAS
 from service.kernel import assurance, identity, metrics, notify, persons, value_rules
 from service.kernel.feature import declared
 from service.records import factors, jobs, menus, openings, user_list
@@ -14,7 +15,6 @@ from service.records.logs import events
 from service.records.schema import rights
 from service.web.content import streams
 from service.web.observability import readiness
-from service.web.openapi.problems import SCHEMAS
 
 _PAGE: Final = re.compile(r"(?:Time)?Page_(\w+)_")
 

@@ -7,13 +7,13 @@ import pytest
 from openapi_spec_validator import validate
 
 from service.endpoints.health import Live
-from service.web.openapi.document import openapi
+from service.features.api_document import api as api_document
+from service.features.api_document.api import add_document
+from service.features.api_document.document import openapi
 from service.web.requests import operation
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
-from service.web.sites import api_document
-from service.web.sites.api_document import add_document
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 

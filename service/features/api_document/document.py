@@ -5,6 +5,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from service.authz.engine.rules import ANYONE, LOGIN
+from service.features.api_document.names import envelope_of, with_names
+from service.features.api_document.problems import (
+    problem_examples,
+    problem_responses,
+    problem_schemas,
+    refusals_in,
+)
+from service.features.api_document.schemas import HEADERS, JSON, Schemas, header_parameters, response_headers
 from service.kernel.fields import camel
 from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.web.content.streams import ANY_TYPE
@@ -12,16 +20,12 @@ from service.web.messages.bodies import is_optional, media_types
 from service.web.messages.cookies import CSRF_HEADER
 from service.web.messages.dialect import OwnBody
 from service.web.messages.dry_run import Preview
-from service.web.messages.operation_metadata import GROUPS, Operation
+from service.web.messages.operation_metadata import GROUPS, PARAMETER, Operation
 from service.web.messages.original import PROXY_KEY
 from service.web.messages.schema import Document, is_protocol
-from service.web.openapi.names import envelope_of, with_names
-from service.web.openapi.problems import problem_examples, problem_responses, problem_schemas, refusals_in
-from service.web.openapi.schemas import HEADERS, JSON, Schemas, header_parameters, response_headers
 from service.web.requests.idempotency import KEY
 from service.web.requests.operation import NO_CONTENT, OK
 
-_PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 _PAGES: Final = "/docs/"
 _FORM: Final = "application/x-www-form-urlencoded"
 OCTETS: Final = "application/octet-stream"
@@ -54,7 +58,7 @@ def openapi(
     refused = refusals_in(shown, with_cookies=cookies)
     paths: dict[str, dict[str, Any]] = {}
     for operation in shown:
-        methods = paths.setdefault(shown_path(operation.template), {})
+        methods = paths.setdefault(operation.shown_path, {})
         methods[operation.method.lower()] = _operation(operation, schemas, with_cookies=cookies)
     made = {
         "openapi": "3.1.0",
@@ -278,14 +282,9 @@ def _upload(field: str) -> dict[str, Any]:
     return {"schema": form}
 
 
-def shown_path(template: str) -> str:
-    """Return a template as the document names it: ``/api/online/{loginId}``."""
-    return _PARAMETER.sub(lambda parameter: f"{{{camel(parameter[1])}}}", template)
-
-
 def _operation_id(operation: Operation) -> str:
     words = [operation.method.lower()]
     for segment in operation.template.removeprefix(_MAIN).split("/"):
-        parameter = _PARAMETER.fullmatch(segment)
+        parameter = PARAMETER.fullmatch(segment)
         words += ["by", parameter[1]] if parameter else [segment]
     return camel(re.sub(r"[^A-Za-z0-9]+", "_", "_".join(words)))

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from service.app import check_routes
-from service.app.routes import INFO, tags_of
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Refusal
+from service.features.api_document.api import INFO, tags_of
+from service.features.api_document.document import openapi
 from service.settings import Settings
 from service.web.messages.operation_metadata import Operation
-from service.web.openapi.document import openapi
 from service.web.requests.problems import refusals
 from tests.docs.pages import ROOT, between, rows
 

@@ -9,10 +9,10 @@ from openapi_spec_validator import validate
 
 from service.endpoints.health import Live, Ready
 from service.errors import Conflict, NotFound
+from service.features.api_document.document import openapi
+from service.features.api_document.names import with_names
+from service.features.api_document.problems import refusals_of
 from service.web.observability.readiness import ReadinessChecks
-from service.web.openapi.document import openapi
-from service.web.openapi.names import with_names
-from service.web.openapi.problems import refusals_of
 from service.web.requests.application import Application
 from service.web.requests.credentials import OperatorToken
 from service.web.requests.routes import Routes

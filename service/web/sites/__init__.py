@@ -1,1 +1,0 @@
-"""Pages for browsers: the console, the documentation, and the start page."""
