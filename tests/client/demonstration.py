@@ -36,7 +36,7 @@ Way: TypeAlias = Callable[[Member], Awaitable[int]]
 
 def programs(folder: Path, monkeypatch: pytest.MonkeyPatch, url: str, key: str) -> dict[str, Any]:
     """Run the programs of the guide beside a copy of the client, as readers do; return their names."""
-    shutil.copytree(ROOT / "service" / "client", folder / "portcullis_client")
+    shutil.copytree(ROOT / "service" / "features" / "decisions" / "client", folder / "portcullis_client")
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("PORTCULLIS_URL", url)
     monkeypatch.setenv("PORTCULLIS_KEY", key)

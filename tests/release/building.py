@@ -15,7 +15,7 @@ import dev
 from tests.support.unpacking import unpack
 
 ROOT: Final = dev.ROOT
-SOURCES: Final = (ROOT, ROOT / "service" / "client")
+SOURCES: Final = (ROOT, ROOT / "service" / "features" / "decisions" / "client")
 BROWSER: Final = ROOT / "service" / "console" / "client"
 _EPOCH: Final = "1580601600"  # that of hatchling, where no commit tells a time
 

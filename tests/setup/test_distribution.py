@@ -19,7 +19,7 @@ def project_of(folder: Path) -> dict[str, Any]:
 
 
 _PROJECT: Final = project_of(ROOT)
-_CLIENT: Final = ROOT / "service" / "client"
+_CLIENT: Final = ROOT / "service" / "features" / "decisions" / "client"
 _LOCKED: Final = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]
 # What comes behind these words, up to the end of the command: options, and what is installed.
 _INSTALLS: Final = re.compile(
