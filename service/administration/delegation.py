@@ -14,7 +14,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from service.administration import change_log, last_administrator
+from service.administration import change_log
 from service.administration.events import CHANGE_BEGINS, RightsChange, Watch
 from service.administration.lasting import Holding
 from service.authz.engine.policy import Decision, Policy, tell_span
@@ -29,8 +29,8 @@ from service.authz.engine.rules import (
     assured,
 )
 from service.authz.publishing.changes import Change
-from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.policy_guard import policy_guard
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import ActOnOneself, PermissionDenied, RefreshRequired, ValidationFailed, too_weak
 from service.kernel.account_acts import CLOSED_TO_ALL, CONTROL_ACTS, DEMANDED, Act, Whom, refusal_of
@@ -506,7 +506,7 @@ class Delegation:
         """``instant`` returns that of which rights are read; without it, the database's now."""
         self._live = live
         self._instant = instant
-        self._guard = InvariantGuard(live)
+        self._guard = policy_guard(live)
 
     @asynccontextmanager
     async def changing(self, connection: Connection, dry_run: DryRun | None = None) -> AsyncIterator[None]:
@@ -522,8 +522,8 @@ class Delegation:
     def keeping_an_administrator(
         self, connection: Connection, change: Change | None = None
     ) -> AbstractAsyncContextManager[None]:
-        """Let a block change rights or factors; see ``last_administrator.keeping``."""
-        return last_administrator.keeping(self._live, connection, change)
+        """Let a block change rights or factors; see ``PolicyGuard``."""
+        return self._guard.keeping_an_administrator(connection, change)
 
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from service.administration.delegation import DelegationCheck
 from service.administration.older_nodes import require_known
+from service.authz.engine.coverage import losing
 from service.authz.engine.paths import shape
 from service.authz.engine.resource_index import comparable
 from service.authz.engine.rules import ASSURANCE
-from service.authz.lint.coverage import losing
 from service.errors import Conflict
 from service.kernel.assurance import opens_more
 from service.kernel.core_sentences import sentence

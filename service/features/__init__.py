@@ -8,6 +8,7 @@ NAMES = (
     "command_line",
     "console",
     "api_document",
+    "policy_checks",
     "policy_tests",
     "decision_log",
     "permission_use",

@@ -200,6 +200,7 @@ def provided(port: str, off: Collection[str] = ()) -> dict[str, Any]:
     }
 
 
+@cache
 def sole(port: str) -> Any:
     """Return the provider of a ``port`` that exactly one feature provides; ValueError for none or several."""
     (provider,) = provided(port).values()

@@ -8,8 +8,8 @@ import ast
 import re
 from dataclasses import dataclass
 
-from service.authz.lint.matcher import as_python, parts
-from service.authz.lint.model import parsed_model
+from service.laboratory.lint.matcher import as_python, parts
+from service.laboratory.lint.model import parsed_model
 
 _NAME = re.compile(r"\b([rp])_(layer|object|caller|code)\b")
 _HOLDS = re.compile(r"\b(?:holds\w+|satisfies\b)")

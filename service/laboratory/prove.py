@@ -20,13 +20,13 @@ from service.authz.engine.rules import (
     assured,
     object_fault,
 )
-from service.authz.proof.batch_decider import all_requests
-from service.authz.proof.conditions import Condition, condition_of, line_answers, wildcards_of
 from service.errors import BadRequest
 from service.kernel.services import PORTCULLIS
 from service.laboratory.analysis.demands import demands_on, least_words
 from service.laboratory.analysis.explain import registered_by
 from service.laboratory.analysis.request_paths import request_path
+from service.laboratory.proof.batch_decider import all_requests
+from service.laboratory.proof.conditions import Condition, condition_of, line_answers, wildcards_of
 
 OBJECTS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}
 """The provable layers, by the word that the command line takes in place of a method."""

@@ -4,9 +4,9 @@ import msgspec
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, assured
-from service.authz.proof.within import Bounded, escapes
 from service.kernel.assurance import BY_PERSONAL_KEY
 from service.kernel.codes import NO_CODES
+from service.laboratory.proof.within import Bounded, escapes
 
 
 class Exceeding(msgspec.Struct, frozen=True, rename="camel"):

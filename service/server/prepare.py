@@ -14,8 +14,6 @@ from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import covered_by
-from service.authz.publishing.invariant_guard import broken_invariants
-from service.authz.publishing.lockout import locked_out
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured, read_named
 from service.authz.publishing.sync import differences, register
@@ -23,6 +21,7 @@ from service.errors import Refusal
 from service.files.bucket import create_bucket
 from service.files.object_store import object_store
 from service.kernel.core_sentences import sentence
+from service.kernel.feature import sole
 from service.kernel.operator_error import OperatorError
 from service.operator.errors import PasswordError, UnpreparedError
 from service.operator.known_routes import routes_of_code
@@ -141,7 +140,7 @@ def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
     route. Otherwise no caller could register the first resource.
     """
     policy = asyncio.run(_publish(settings, shipped))
-    if closed := locked_out(policy):
+    if closed := sole("locked-out")(policy):
         _log.error("everybody is locked out of what administers the policy", requests=closed)
     return policy
 
@@ -173,7 +172,7 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
             # there is a key.
             policy = await publish_if_changed(connection, shipped, seals, sentence("cause_start"), anew=True)
             await seals.renew(connection)
-            broken = await broken_invariants(connection, shipped.invariants, policy)
+            broken = await sole("broken-invariants")(connection, shipped.invariants, policy)
         # The start continues: otherwise the broken invariants could not be repaired.
         for violation in broken:
             _log.error(

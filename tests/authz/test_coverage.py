@@ -1,5 +1,5 @@
+from service.authz.engine.coverage import catalogue_faults, coverage_faults
 from service.authz.engine.rules import Rule
-from service.authz.lint.coverage import catalogue_faults, coverage_faults
 
 LINES = [
     Rule("endpoint", "GET /a", "x:list"),

@@ -3,8 +3,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.authz.engine.coverage import losing
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.lint.coverage import losing
 from tests.support.cases import with_each
 
 SEGMENTS = ("a", "b", "{x}")

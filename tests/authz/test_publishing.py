@@ -14,7 +14,6 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import PolicyError, Rule
-from service.authz.invariants.statements import Invariants
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError, published
 from service.authz.publishing.publisher import derived_policy, drift, publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
@@ -22,6 +21,7 @@ from service.errors import Unavailable
 from service.kernel.assurance import Authentication, words_at
 from service.kernel.codes import HeldCodes
 from service.laboratory.casbin_adapter import PolicyAdapter
+from service.laboratory.invariants.statements import Invariants
 from service.records import menus
 from service.records.database.transactions import Database, engine
 from service.records.published import policy_lines as casbin_rule

@@ -6,7 +6,6 @@ from typing import get_args
 import pytest
 
 from service.authz.engine.rules import ACCOUNT, ASSURANCE, ENDPOINT, PolicyError, Rule, assured
-from service.authz.proof.batch_decider import all_requests
 from service.authz.publishing.demand_table import LEVELS
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import read_shipped
@@ -14,6 +13,7 @@ from service.kernel.account_acts import DEMANDED
 from service.kernel.assurance import Demand, words_of
 from service.kernel.services import BoundResource, Service
 from service.laboratory.analysis.demands import demands_on, meeting
+from service.laboratory.proof.batch_decider import all_requests
 from service.settings.sections.policy import Demands
 from tests.support.cases import with_each
 

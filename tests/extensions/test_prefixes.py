@@ -16,10 +16,10 @@ from sqlalchemy import Connection, create_engine, text
 from service.app import check_routes
 from service.app.extensions import add_extensions
 from service.authz.engine.rules import PolicyError
-from service.authz.invariants.statements import Exactly
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.extension import Extension, ExtensionError, SeedResource, load_extensions
 from service.kernel.permission_catalogue import Permission
+from service.laboratory.invariants.statements import Exactly
 from service.records.installation.extension_tables import migrate_extensions
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import login

@@ -26,7 +26,7 @@ SERVICE = Path(__file__).resolve().parents[2] / "service"
 OUR_OWN = {"service/kernel/coded_sentences.py", "service/errors.py"}
 """The mechanism itself."""
 PASSED_ON = {
-    "service/authz/invariants/reading.py",
+    "service/laboratory/invariants/reading.py",
     "service/features/operations/api.py",
     "service/jobs/runner.py",
     "service/kernel/operator_error.py",
@@ -215,8 +215,8 @@ def test_no_refusal_or_fault_has_a_text_without_a_code() -> None:
 FOR_OPERATORS = (
     "service/authz/engine/compiled_matcher",
     "service/authz/engine/rules",
-    "service/authz/invariants/reading",
-    "service/authz/lint/",
+    "service/laboratory/invariants/reading",
+    "service/laboratory/lint/",
     "service/authz/publishing/demand",
     "service/authz/publishing/shipped",
     "service/features/policy_tests/",

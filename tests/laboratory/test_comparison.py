@@ -14,7 +14,16 @@ from service.laboratory.analysis.comparison import (
     differing_requests,
     smallest_example,
 )
-from tests.proof.small import CODES, FEW, TEXT, callers, compared_one_by_one, passes, policies, requests
+from tests.laboratory.proof.small import (
+    CODES,
+    FEW,
+    TEXT,
+    callers,
+    compared_one_by_one,
+    passes,
+    policies,
+    requests,
+)
 from tests.support.cases import with_each
 
 

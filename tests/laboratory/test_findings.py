@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from service.authz.engine.coverage import losing
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import PolicyError, Rule
-from service.authz.invariants.reading import read_invariants
-from service.authz.lint.coverage import losing
 from service.authz.publishing.demand_table import LEVELS
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
@@ -21,6 +20,7 @@ from service.laboratory.analysis.impact import Roles, Standing
 from service.laboratory.findings import file_findings, menu_findings, request_findings, stored_findings
 from service.laboratory.findings.findings import Finding, read_accepted
 from service.laboratory.findings.stored_findings import StoredResource, unmet_demands
+from service.laboratory.invariants.reading import read_invariants
 from service.settings.sections.policy import Demands
 from tests.docs.pages import between
 from tests.policies.stock import POLICIES, SHIPPED

@@ -7,7 +7,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import RESOURCE, Rule
 from service.kernel.codes import HeldCodes
 from service.laboratory.analysis.opening_codes import OpeningCodes
-from tests.proof.small import models
+from tests.laboratory.proof.small import models
 from tests.support.unstarted import SHIPPED
 
 WORDS = ["@login", "@anyone", "@nobody"]

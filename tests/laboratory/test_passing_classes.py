@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
-from service.authz.proof.batch_decider import DecidingLines
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.codes import HeldCodes
 from service.laboratory.analysis.equivalence_classes import EquivalenceClasses, Tally, credited, of_classes
 from service.laboratory.analysis.opening_codes import OpeningCodes
-from tests.proof.small import models
+from service.laboratory.proof.batch_decider import DecidingLines
+from tests.laboratory.proof.small import models
 
 MODEL = read_shipped().model_text
 CODES = ["a:x", "a:y", "b:x", "b:y:z", "@login", "@nobody", "@anyone", "a:*", "*"]

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from service.authz.invariants.reading import read_invariants
-from service.authz.invariants.statements import NONE, Invariants
 from service.authz.publishing.derive import derive
 from service.kernel.request_objects import PublishedRule, Stage
 from service.laboratory.analysis.impact import Standing
 from service.laboratory.findings.request_findings import request_findings
+from service.laboratory.invariants.reading import read_invariants
+from service.laboratory.invariants.statements import NONE, Invariants
 from tests.policies.stock import SHIPPED
 from tests.support.cases import with_each
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import Rule
-from service.authz.invariants.checking import Checked, Holders, check
-from service.authz.invariants.reading import read_invariants
 from service.authz.publishing.shipped import Shipped, read_shipped
+from service.laboratory.invariants.checking import Checked, Holders, check
+from service.laboratory.invariants.reading import read_invariants
 from service.records.installation.seed_catalogue import ROLES
 from tests.policies.stock import POLICIES
 

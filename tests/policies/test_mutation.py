@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.rules import Rule
-from service.authz.lint.model import lint_model
 from service.authz.publishing.shipped import Shipped
 from service.kernel.codes import HeldCodes
+from service.laboratory.lint.model import lint_model
 from service.laboratory.matcher_rows import joined, matcher_of, name_of, shown
 from service.laboratory.mutants import Mutant, line_mutants, matcher_mutants
 from service.laboratory.mutation import Bench

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from service.authz.engine.concurrency import ConcurrencyLimit
-from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Unavailable
 from service.features.explain.access import who
 from service.kernel.codes import HeldCodes
+from service.laboratory.proof.batch_decider import BatchDecider
 from tests.support.inside import Inside
 
 MANY = 40

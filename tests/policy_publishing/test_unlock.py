@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.authz.publishing.lockout import locked_out
 from service.authz.publishing.shipped import configured
+from service.features.policy_checks.lockout import locked_out
 from service.server.prepare import publish_policy
 from service.settings import Settings, load
 from tests.service.conftest import variables_for

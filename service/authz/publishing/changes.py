@@ -9,14 +9,11 @@ import structlog
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
-from service.authz.invariants.checking import Holders, Situation
-from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
-from service.authz.publishing.lockout import demanded_acr, require_way_back
+from service.authz.publishing.policy_guard import policy_guard
 from service.authz.publishing.publisher import candidate, publish_if_changed
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
-from service.kernel.assurance import STRENGTHS
 from service.kernel.core_sentences import sentence
 from service.kernel.write import DryRun, Write
 from service.records import role_rights
@@ -84,18 +81,6 @@ def not_buildable(fault: PolicyError) -> Conflict:
     return Conflict(detail, rule="consistent", faults=[*map(str, fault.faults)], faultSentences=stated)
 
 
-async def _require_able(connection: Connection, candidate: Policy, in_force: Policy) -> None:
-    """Raise Conflict if ``candidate`` demands of administrators what none of them can prove any more."""
-    before, after = demanded_acr(in_force), demanded_acr(candidate)
-    if STRENGTHS.index(after) > STRENGTHS.index(before) and not await role_rights.has_administrator(
-        connection, after
-    ):
-        raise Conflict(
-            sentence("factor_locks_administrators_out"),
-            rule="way_back",
-        )
-
-
 class PolicyChanges:
     """Runs all changes of resources, bindings, Buttons and other sources of policy lines."""
 
@@ -116,7 +101,7 @@ class PolicyChanges:
         self._shipped = shipped
         self._read = read
         self._announce = announce
-        self._guard = InvariantGuard(live)
+        self._guard = policy_guard(live)
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
@@ -221,7 +206,7 @@ class PolicyChanges:
     async def _publish(
         self,
         change: Change,
-        holders: Holders | None,
+        holders: object,
         user_name: str | None,
         dry_run: DryRun | None,
     ) -> Policy:
@@ -252,7 +237,5 @@ class PolicyChanges:
             _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
             raise Unavailable(sentence("revisions_lost"))
         await role_rights.settle(change.connection)
-        await require_way_back(policy, in_force)
-        await _require_able(change.connection, policy, in_force)
-        await self._guard.require(change.connection, Situation(in_force, holders), policy, dry_run)
+        await self._guard.require(change.connection, in_force, holders, policy, dry_run)
         return policy

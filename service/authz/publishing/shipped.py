@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import service
 from service.authz.engine.lines import Lines
@@ -31,16 +31,13 @@ from service.authz.engine.rules import (
     as_csv,
     read_rules,
 )
-from service.authz.invariants.reading import read_invariants
-from service.authz.invariants.statements import NONE, Invariants
-from service.authz.lint.model import lint_model, parsed_model
 from service.authz.publishing.demand_table import TABLE
 from service.authz.publishing.demands import FORMER, demands_of_extension, read_demands
 from service.authz.publishing.derive import digest_of, with_demands
 from service.kernel.account_acts import ACTS, ASKING
 from service.kernel.core_sentences import sentence
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
-from service.kernel.feature import Feature, about_any, off_by
+from service.kernel.feature import Feature, about_any, off_by, sole
 from service.kernel.permission_catalogue import Page, codes_by_endpoint
 from service.kernel.persons import TAKEOVER_DAYS
 from service.kernel.request_objects import code_of_review
@@ -67,6 +64,10 @@ Lint = Callable[[str, str], None]
 """Checks the text of a model, given with its name; raises PolicyError."""
 
 
+def _nothing_stated() -> Any:
+    return sole("invariants")()
+
+
 @dataclass(frozen=True)
 class Shipped:
     """The node's static policy, from the code and the settings of the node.
@@ -84,7 +85,7 @@ class Shipped:
     base: tuple[Rule, ...]
     endpoints: tuple[Rule, ...]
     accounts: tuple[Rule, ...] = ()
-    invariants: Invariants = NONE
+    invariants: Any = field(default_factory=_nothing_stated)
     extensions: tuple[Extension, ...] = ()
     assurance: tuple[Rule, ...] = ()
     takeover_days: int = TAKEOVER_DAYS
@@ -139,7 +140,8 @@ class Shipped:
         Comments and layout of the model, and the order and places of lines and statements, are no part of it.
         """
         lines = as_csv(sorted(self.rules))
-        decides = f"{parsed_model(self.model_text)}\n{lines}\n".encode()
+        model = sole("parsed-model")(self.model_text)
+        decides = f"{model}\n{lines}\n".encode()
         return hashlib.sha256(decides + self.invariants.canonical).hexdigest()
 
     @cached_property
@@ -225,7 +227,7 @@ def read_shipped(
     strict: bool = False,
     assurance: Demands = BASE,
     off: tuple[Feature, ...] = (),
-    lint: Lint = lint_model,
+    lint: Lint | None = None,
 ) -> Shipped:
     """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
 
@@ -248,16 +250,13 @@ def read_shipped(
     endpoints = _read_endpoints(folder / ENDPOINTS)
     demanded = read_demands(folder, assurance, endpoints)
     own = [place / INVARIANTS for place in (folder, *(extension.policies for extension in added))]
-    stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
-    stated = stated.with_demands(assurance)
-    stated = stated.without_unregistered() if strict else stated
-    stated = stated.without(partial(about_any, off)) if off else stated
+    statements = (*(path for path in own if path.exists()), *invariants)
     return Shipped(
         model_text=text,
         base=base,
         endpoints=(*_served(endpoints, off), *(line for line in lines if line.layer == ENDPOINT)),
         accounts=_read_accounts(folder / "accounts.csv"),
-        invariants=stated,
+        invariants=sole("invariants")(statements, lines, assurance, strict=strict, off=off),
         extensions=added,
         assurance=(*_served(demanded, off), *(line for line in lines if line.layer == ASSURANCE)),
         off=off,
@@ -307,12 +306,13 @@ def _shipped(name: str) -> Path:
     return packed if packed.exists() else package.parent / name
 
 
-def read_model(path: Path, lint: Lint = lint_model) -> str:
+def read_model(path: Path, lint: Lint | None = None) -> str:
     """Return the linted text of a ``model.conf``; PolicyError if it can't be read or used."""
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyFileError(f"{path} can't be read: {error}") from error
+    lint = lint or sole("model-lint")
     lint(text, str(path))
     return text
 

@@ -10,7 +10,6 @@ from msgspec import Meta
 
 from service.administration.unit_of_work import Saved
 from service.authz.engine.rules import ACCOUNT, APPROVE
-from service.authz.proof.batch_decider import BatchDecider
 from service.endpoints.request_rules import Stage
 from service.errors import Conflict, NotFound
 from service.features.access_requests import schema, store, store_catalogue
@@ -27,6 +26,7 @@ from service.kernel.request_objects import is_for_others, role_of
 from service.kernel.stored_sentences import STORED_REFUSALS
 from service.kernel.value_rules import MAX_DURATION, REASON, bounds_of
 from service.laboratory.findings import passing
+from service.laboratory.proof.batch_decider import BatchDecider
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
 from service.web.messages.dry_run import StatedSentence

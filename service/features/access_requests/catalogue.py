@@ -8,7 +8,6 @@ from typing import Final
 from service.administration.people import People
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import APPROVE, GRANT
-from service.authz.proof.batch_decider import BatchDecider
 from service.features.access_requests import store_catalogue
 from service.features.access_requests.requestable import requestable_codes
 from service.features.access_requests.store_catalogue import GivenButton
@@ -16,6 +15,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
 from service.kernel.request_objects import stage_for
+from service.laboratory.proof.batch_decider import BatchDecider
 from service.records import accounts, code_holders, request_rules
 from service.records.database.transactions import Connection, Database
 from service.records.request_rules import RequestRule

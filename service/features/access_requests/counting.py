@@ -10,7 +10,6 @@ from service.administration.people import People
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.policy import Decision
 from service.authz.engine.rules import APPROVE, GRANT
-from service.authz.proof.batch_decider import BatchDecider
 from service.features.access_requests import store_appointees
 from service.features.access_requests.asking import granted_expiry
 from service.features.access_requests.schema import AccessDecision, AccessRequest
@@ -19,6 +18,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.request_objects import stage_for, without_grant
 from service.laboratory.findings import passing
+from service.laboratory.proof.batch_decider import BatchDecider
 from service.records import code_holders, role_rights
 
 MOST: Final = 100

@@ -8,12 +8,12 @@ from typing import Final
 from service.administration.people import People
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import APPROVE, GRANT
-from service.authz.proof.batch_decider import BatchDecider
 from service.features.access_requests import store_appointees
 from service.features.access_requests.schema import AccessDecision, AccessRequest
 from service.features.access_requests.self_approval import Deciding, TakingPart
 from service.kernel.codes import HeldCodes
 from service.kernel.request_objects import Whose, stage_for, without_grant
+from service.laboratory.proof.batch_decider import BatchDecider
 from service.records import role_rights
 from service.records.database.transactions import Connection
 

@@ -7,14 +7,14 @@ from datetime import datetime
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PERMISSION
-from service.authz.invariants.checking import Holders, Situation, newly_broken
-from service.authz.invariants.spans import Held, Span
-from service.authz.invariants.statements import Invariants
 from service.features.access_requests import store
 from service.features.access_requests.asking import requested_expiry
 from service.features.access_requests.schema import AccessRequest
 from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import HeldCodes
+from service.laboratory.invariants.checking import Holders, Situation, newly_broken
+from service.laboratory.invariants.spans import Held, Span
+from service.laboratory.invariants.statements import Invariants
 from service.records import role_holdings, role_rights, roles
 from service.records.database.transactions import Connection
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from service.authz.engine.policy import Policy
 from service.authz.engine.refused import MOST_ROLES, Refused
 from service.authz.engine.rules import REQUEST
-from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
 from service.kernel.request_objects import ask, role_of
+from service.laboratory.proof.batch_decider import BatchDecider
 from service.records import roles
 from service.records.database.transactions import Database
 

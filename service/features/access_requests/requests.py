@@ -16,7 +16,6 @@ from service.administration.role_demands import require_demands
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ACCOUNT, APPROVE, REQUEST
-from service.authz.invariants.statements import Invariants
 from service.errors import Conflict, PermissionDenied
 from service.features.access_requests import store
 from service.features.access_requests.appointing import circle_of
@@ -45,6 +44,7 @@ from service.kernel.origin import FieldChange, values_change
 from service.kernel.persons import Persons
 from service.kernel.request_objects import ask, ask_at_once, stage_for, without_grant
 from service.kernel.write import Write
+from service.laboratory.invariants.statements import Invariants
 from service.records import accounts, assignments, role_rights, roles, user_list
 from service.records.assignments import Given
 from service.records.database.transactions import Connection

@@ -13,8 +13,8 @@ from service.audit.journal import enter
 from service.audit.redaction import kept_changes
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
-from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.policy_guard import policy_guard
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
@@ -95,7 +95,7 @@ async def _create(settings: Settings, user: UserValues, password: str, role_code
         roles = await user_list.role_ids(connection, role_codes)
         if unknown := sorted(set(role_codes) - set(roles)):
             raise ValidationFailed(*(("role", sentence("no_role_with_code", role=code)) for code in unknown))
-        async with InvariantGuard(live).keeping(connection):
+        async with policy_guard(live).keeping(connection):
             return await accounts.create(
                 connection, password_hash, NewAccount(asdict(user)), list(roles.values())
             )

@@ -15,8 +15,8 @@ from service.authn.login_log import LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
-from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.policy_guard import policy_guard
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
@@ -145,7 +145,7 @@ async def _invariants(settings: Settings, database: Database) -> Keeping:
     if not live.invariants.about_users:
         return nullcontext
     await live.load(database)
-    return InvariantGuard(live).keeping
+    return policy_guard(live).keeping
 
 
 @asynccontextmanager

@@ -15,13 +15,13 @@ from service.authz.engine.rules import UNREGISTERED, PolicyError, PolicyFileErro
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import WITHIN, PolicyChanges
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
-from service.authz.publishing.lockout import closing_resources
 from service.authz.publishing.publisher import derived_policy, publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.sync import Differences, differences, register
 from service.cli.lazy_commands import Parts, add_data
 from service.cli.output import say
 from service.errors import Conflict
+from service.features.policy_checks.lockout import closing_resources
 from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence
 from service.operator.database import with_database

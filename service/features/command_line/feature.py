@@ -9,6 +9,7 @@ _RESET = "commands_admin_reset"
 FEATURE = Feature(
     name="command_line",
     title="Commands of the operator: users without the API, keys, the database, and registered routes",
+    needs=("policy_checks",),
     commands=(
         FeatureCommands(
             "policy",

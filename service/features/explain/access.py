@@ -29,6 +29,8 @@ from service.laboratory.analysis.explain import (
 )
 from service.laboratory.analysis.impact import Roles, Standing
 from service.laboratory.analysis.opening_codes import OpeningCodes
+from service.laboratory.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
+from service.laboratory.proof.conditions import clauses_of
 
 
 @dataclass(frozen=True, slots=True)

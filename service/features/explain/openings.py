@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, RESOURCE
-from service.authz.proof.batch_decider import BatchDecider
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.services import split_object
 from service.laboratory.analysis.explain import LayerExplained
 from service.laboratory.analysis.sources import NOW, Instant, Subject
+from service.laboratory.proof.batch_decider import BatchDecider
 from service.records import bindings, menus, role_holdings, role_lives, roles
 from service.records.database.transactions import Connection
 from service.records.menus import Button

@@ -15,7 +15,6 @@ import msgspec
 from service import settings as table
 from service.audit.chain.seals import seals_of
 from service.authz.engine.policy import Policy
-from service.authz.lint.model import require_grammar
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_usual
 from service.errors import ValidationFailed
@@ -38,6 +37,7 @@ from service.laboratory.analysis.sources import (
     source_named,
     standing_of,
 )
+from service.laboratory.lint.model import require_grammar
 from service.operator import installation
 from service.operator.database import with_database
 from service.operator.stores import reachable

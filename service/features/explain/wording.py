@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from functools import singledispatch
 from typing import Final
 
-from service.authz.invariants import statements
-from service.authz.proof.within import Bounded
 from service.features.explain.policy_layers import DiffCaller, PassedLayer
 from service.kernel.services import UNTIL
+from service.laboratory.invariants import statements
+from service.laboratory.proof.within import Bounded
 
 _WITHIN: Final[dict[Bounded, str]] = {
     "agent": "An agent passes only where the person, its own roles and the delegation allow it.",

@@ -10,7 +10,6 @@ import msgspec
 from service.authn.token_verifying import Accepted, TokenVerifier, public_key
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
-from service.authz.lint.model import lint_model
 from service.features.follower.followed_policy import FollowedPolicy
 from service.features.follower.kept import Ended, Kept
 from service.features.follower.lease import since_boot
@@ -36,6 +35,7 @@ from service.kernel.assurance import NAMED
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.restore_epoch import CurrentRestoreEpoch
+from service.laboratory.lint.model import lint_model
 
 FORM: Final = 4
 """The version of the file format."""

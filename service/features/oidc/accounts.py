@@ -19,7 +19,6 @@ from service.administration.people import People
 from service.administration.unit_of_work import RightsUnits, UnitOfWork
 from service.administration.user_edits import NewUser
 from service.authz.engine.rules import ENDPOINT
-from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Conflict, SignInFailed, ValidationFailed
 from service.features.directories import store as directories
 from service.features.directories.directory import Directories
@@ -34,6 +33,7 @@ from service.kernel.origin import field_changes
 from service.kernel.text import shown_name
 from service.kernel.write import Write
 from service.keyspace import DeviceSession, SessionStore
+from service.laboratory.proof.batch_decider import BatchDecider
 from service.records import accounts, code_holders, user_list
 from service.records.accounts import Credentials
 from service.records.database.transactions import Connection, Database

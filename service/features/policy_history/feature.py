@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="policy_history",
     title="Policy revisions: history, restore and state files",
-    needs=("explain", "log_reading", "services"),
+    needs=("explain", "log_reading", "policy_checks", "services"),
     paths=("/api/policy/diff", "/api/policy/revisions/{revision}/restore"),
     commands=(
         FeatureCommands(

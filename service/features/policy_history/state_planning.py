@@ -10,14 +10,13 @@ from service.administration.delegation import require_foreign
 from service.administration.older_nodes import require_known
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, REQUEST, UNREGISTERED, PolicyError
-from service.authz.invariants.checking import Holders, Situation, newly_broken
 from service.authz.publishing.changes import not_buildable
 from service.authz.publishing.derive import derive
-from service.authz.publishing.invariant_guard import broken, users_over_time
-from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, ValidationFailed
 from service.features.explain.dry_runs import NOBODY_KEPT_OUT, KeptOut, kept_out_named, moves_of
+from service.features.policy_checks.guard import broken, users_over_time
+from service.features.policy_checks.lockout import require_way_back
 from service.features.policy_history import state_edits, stored_state
 from service.features.policy_history.sentences import sentence
 from service.features.policy_history.state import ResourceState, RoleState, State
@@ -25,6 +24,7 @@ from service.features.policy_history.stored_state import Stored
 from service.kernel.assurance import words_of
 from service.kernel.services import BoundResource, PublishedOpening, object_of, split_object
 from service.laboratory.analysis.impact import Differences, Roles, Standing, differences
+from service.laboratory.invariants.checking import Holders, Situation, newly_broken
 from service.records import role_holdings
 from service.records.database.transactions import Connection, Database
 from service.records.request_rules import published_rule

@@ -8,7 +8,6 @@ from typing import get_args
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, METHODS
-from service.authz.proof.within import Bounded
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.errors import BadRequest, ValidationFailed
@@ -21,6 +20,7 @@ from service.kernel.text import counted
 from service.laboratory.analysis.comparison import differing_requests, smallest_example
 from service.laboratory.analysis.demands import beyond_login
 from service.laboratory.analysis.sources import Source
+from service.laboratory.proof.within import Bounded
 from service.laboratory.prove import OBJECTS, Proof, ProvedRequest, prove
 from service.laboratory.prove_within import ProvedWithin, prove_within
 from service.web.messages.schema import Schema

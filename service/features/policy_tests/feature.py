@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="policy_tests",
     title="Tests, lint, proofs and replay of the policy, and a report for auditors",
-    needs=("decision_log", "explain", "policy_history"),
+    needs=("decision_log", "explain", "policy_checks", "policy_history"),
     commands=(
         FeatureCommands(
             "policy",

@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from service.audit.chain.seals import RevisionSeals, seals_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyFileError
-from service.authz.invariants.checking import Violation, check
-from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import drift
 from service.authz.publishing.shipped import Shipped, configured
 from service.features.explain.api_who_may import OpenRequest, openings_answer
 from service.features.explain.policy_layers import Access, access_answer
+from service.features.policy_checks.guard import broken_invariants
 from service.features.policy_history.api_revisions import RevisionChanges
 from service.features.policy_history.revision_log import RightsChange, read_log
 from service.laboratory.analysis import sources
 from service.laboratory.analysis.impact import LineDiff, Standing, line_diff
 from service.laboratory.findings.findings import Accepted
+from service.laboratory.invariants.checking import Violation, check
 from service.laboratory.reporting.linting import Linted, lint
 from service.laboratory.tested import Tested, tested
 from service.operator.database import with_database

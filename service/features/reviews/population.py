@@ -10,8 +10,6 @@ from typing import Any, Final, Literal
 from service.administration.people import People
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import RESOURCE, REVIEW, Rule
-from service.authz.invariants.statements import Apart, EndsWithin, Invariants, OnlyRoles
-from service.authz.proof.batch_decider import BatchDecider
 from service.authz.publishing.derive import covered_by
 from service.errors import ValidationFailed
 from service.features.reviews import store as reviews
@@ -26,6 +24,8 @@ from service.kernel.fields import values_of
 from service.kernel.request_objects import assignment_for
 from service.kernel.services import split_object
 from service.laboratory.analysis.held_code_index import DecisiveCodes
+from service.laboratory.invariants.statements import Apart, EndsWithin, Invariants, OnlyRoles
+from service.laboratory.proof.batch_decider import BatchDecider
 from service.records import code_holders, role_holdings, role_rights
 from service.records.assignments import Present
 from service.records.database.transactions import Connection

@@ -18,10 +18,7 @@ from service.authz.proof.conditions import (
     lets_visitors_pass,
     line_answers,
 )
-from service.authz.proof.escaping import escaping_both
-from service.kernel.account_acts import DEMANDED
-from service.kernel.codes import HeldCodes
-from service.laboratory.analysis.demands import Callers, Demands, demands_on, meeting, weakest
+from service.laboratory.proof.escaping import escaping_both
 
 S = TypeVar("S")
 T_co = TypeVar("T_co", covariant=True)

@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, RESOURCE, Rule, assured
-from service.authz.lint.model import require_grammar
 from service.kernel.assurance import ANYONE, EVERY_CALLER, LOGIN, WORDS, Satisfied
+from service.laboratory.lint.model import require_grammar
 
 Demands: TypeAlias = tuple[tuple[str, ...], ...]
 """The words of the lines about some objects; of each object one must be satisfied."""

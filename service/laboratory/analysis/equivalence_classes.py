@@ -6,8 +6,8 @@ from itertools import compress
 from operator import or_
 from typing import Final, TypeAlias, TypeVar
 
-from service.authz.proof.batch_decider import DecidingLines
 from service.laboratory.analysis.opening_codes import OpeningCodes
+from service.laboratory.proof.batch_decider import DecidingLines
 
 Classes: TypeAlias = int
 """A set of classes: bit ``n`` stands for the class ``n``."""

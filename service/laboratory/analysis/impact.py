@@ -23,6 +23,9 @@ from service.laboratory.analysis.equivalence_classes import (
     of_classes,
 )
 from service.laboratory.analysis.opening_codes import OpeningCodes
+from service.laboratory.lint.model import parsed_model
+from service.laboratory.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
+from service.laboratory.proof.conditions import Clauses, lets_visitors_pass
 
 Roles = tuple[str, ...]
 """The codes of the roles of a user, sorted."""

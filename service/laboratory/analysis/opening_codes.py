@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from service.authz.proof.conditions import Condition, Held, line_answers
 from service.kernel.codes import HeldCodes
 from service.laboratory.analysis.held_code_index import HeldCodeIndex
+from service.laboratory.proof.conditions import Condition, Held, line_answers
 
 
 class OpeningCodes:

@@ -25,7 +25,6 @@ from service.authz.engine.rules import (
     as_csv,
     read_rules,
 )
-from service.authz.lint.model import lint_model
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import (
     MODEL,
@@ -46,6 +45,7 @@ from service.kernel.request_objects import code_of_review
 from service.kernel.services import PORTCULLIS
 from service.laboratory.analysis.explain import BY_NAME
 from service.laboratory.analysis.impact import Standing
+from service.laboratory.lint.model import lint_model
 from service.records import accounts, role_holdings, role_lives, role_rights, roles
 from service.records.database.transactions import Connection, Database
 from service.records.published import policy_history, policy_revisions

@@ -7,12 +7,12 @@ from typing import Final
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import ANYONE, ASSURANCE, LOGIN, PolicyError, Rule
-from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.shipped import Shipped
 from service.kernel.assurance import BY_STRONGEST
 from service.kernel.extension import INVARIANTS
 from service.laboratory.analysis.demands import meeting
 from service.laboratory.findings.findings import STALE, Finding
+from service.laboratory.invariants.checking import Violation, check
 from service.laboratory.tables import Table, read_tables
 
 POLICY: Final = "policy-refused"

@@ -7,13 +7,13 @@ from typing import Final
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import APPROVE, ASSURANCE, GRANT, REQUEST, assured
-from service.authz.invariants.checking import Holders, Situation, newly_broken
-from service.authz.invariants.statements import EndsWithin, Invariants
 from service.kernel.request_objects import ask, ask_at_once, role_of, stage_for, stages_of, without_grant
 from service.kernel.text import counted
 from service.laboratory.analysis.demands import meeting
 from service.laboratory.analysis.impact import Roles, Standing
 from service.laboratory.findings.findings import Finding
+from service.laboratory.invariants.checking import Holders, Situation, newly_broken
+from service.laboratory.invariants.statements import EndsWithin, Invariants
 
 UNAPPROVABLE: Final = "request-unapprovable"
 AGAINST_INVARIANT: Final = "request-against-invariant"

@@ -6,14 +6,12 @@ from functools import cache
 from itertools import permutations
 from typing import Final, TypeAlias
 
+from service.authz.engine.coverage import losing
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
 from service.authz.engine.rules import UNREGISTERED as UNREGISTERED_REQUESTS
-from service.authz.invariants.statements import NONE, Apart, EndsWithin, Invariants, OnlyRoles
-from service.authz.lint.coverage import losing
-from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests
 from service.authz.publishing.sync import unregistered, unrouted
 from service.kernel.assurance import BY_STRONGEST, Acr, Satisfied
 from service.kernel.codes import HeldCodes
@@ -24,6 +22,8 @@ from service.laboratory.analysis.held_code_index import DecisiveCodes
 from service.laboratory.analysis.impact import Roles, Standing
 from service.laboratory.analysis.opening_codes import OpeningCodes
 from service.laboratory.findings.findings import Finding
+from service.laboratory.invariants.statements import NONE, Apart, EndsWithin, Invariants, OnlyRoles
+from service.laboratory.proof.batch_decider import BatchDecider, DecidingLines, all_requests
 
 UNMET: Final = "demand-unmet"
 

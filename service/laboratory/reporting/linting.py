@@ -15,7 +15,6 @@ from service.administration.people import People
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.demands import lines_of
 from service.authz.publishing.derive import derive
-from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import Shipped, configured, policy_folder, read_named
 from service.kernel.feature import off_by
@@ -154,7 +153,7 @@ def _stored(settings: Settings) -> list[Finding]:
             standing = Standing(policy, holdings.codes, holdings.users)
             persons = Standing(policy, holdings.codes, holdings.persons)
             strengths = await role_holdings.persons_by_strength(connection)
-            broken = await broken_invariants(connection, shipped.invariants, policy)
+            broken = await sole("broken-invariants")(connection, shipped.invariants, policy)
             people = People(shipped.takeover_days)
             alike = await approver_findings(connection, persons, people, datetime.now(UTC))
             bound = {

@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 from falcon.constants import COMBINED_METHODS
 
+from service.authz.engine.coverage import catalogue_faults, coverage_faults
 from service.authz.engine.paths import registered_fault
 from service.authz.engine.rules import METHODS, Rule
-from service.authz.lint.coverage import catalogue_faults, coverage_faults
 from service.errors import MethodNotAllowed
 from service.kernel.operator_error import FaultsError
 from service.web.messages.context import RequestContext

@@ -1,1 +1,1 @@
-"""Tests of the pages of the API and of the guide."""
+"""Tests of the document of the API."""

@@ -10,12 +10,12 @@ import pytest
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import PolicyError
-from service.authz.invariants.checking import check
 from service.authz.publishing.demand_table import LEVELS, TABLE, read_table
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.features.policy_tests import commands_check as policy_check
 from service.kernel import account_acts
 from service.laboratory.findings.file_findings import weaker_demands
+from service.laboratory.invariants.checking import check
 from service.laboratory.tables import Table, read_tables
 from service.laboratory.tested import tested as result_of
 from service.settings import load

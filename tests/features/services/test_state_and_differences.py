@@ -14,7 +14,7 @@ from service.features.policy_history.state_writing import as_yaml
 from service.kernel.strict_yaml import YamlError
 from service.laboratory.analysis.comparison import differing_requests
 from tests.authz.test_policy import RULES, TEXT
-from tests.proof.small import compared_one_by_one
+from tests.laboratory.proof.small import compared_one_by_one
 from tests.support.cases import with_each
 
 READ = ResourceState(resource_code="read", resource_name="Read", buttons=("orders:order:read",))

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from service.administration.people import People
 from service.audit.chain.seals import seals_of
 from service.authz.publishing.derive import covered_by
-from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
 from service.features.operations.sentences import sentence
+from service.features.policy_checks.guard import broken_invariants
 from service.installation import changed_files
 from service.kernel.about import DISTRIBUTION
 from service.kernel.coded_sentences import Sentence

@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from service.authn.proving import ClosedPasswords
-from service.authz.publishing.lockout import demanded_acr
 from service.authz.publishing.publisher import derived_policy
 from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.features.operations.sentences import sentence
+from service.features.policy_checks.lockout import demanded_acr
 from service.kernel.text import RESERVED, name_key
 from service.operator.findings import Finding, Installation, fault, few, ok, warning
 from service.records import role_rights

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.invariants.statements import Invariants, OnlyRoles
 from service.errors import Conflict
 from service.features.policy_history.state import (
     ButtonState,
@@ -23,6 +22,7 @@ from service.features.policy_history.state_report import as_lines, as_markdown
 from service.features.policy_history.state_writing import as_yaml
 from service.kernel.coded_sentences import Sentence
 from service.kernel.identity import NewAccount
+from service.laboratory.invariants.statements import Invariants, OnlyRoles
 from service.records import accounts, user_list
 from tests.docs.pages import between
 from tests.features.policy_history.state.conftest import Ground

@@ -12,7 +12,7 @@ from casbin.model import Model
 from casbin.util import escape_assertion
 
 from service.authz.engine.rules import PolicyFileError
-from service.authz.lint.matcher import Piece, grammar_faults, matcher_faults
+from service.laboratory.lint.matcher import Piece, grammar_faults, matcher_faults
 
 MatcherFaults = Callable[[Sequence[Piece]], list[Piece]]
 """Returns the faults of a matcher."""

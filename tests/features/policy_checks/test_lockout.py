@@ -9,9 +9,9 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import Rule
-from service.authz.publishing.lockout import locked_out, require_way_back
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Conflict
+from service.features.policy_checks.lockout import locked_out, require_way_back
 from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import ADMINISTERING, CATALOGUE, codes_by_endpoint
 from tests.support.cases import with_each

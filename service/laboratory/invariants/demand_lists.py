@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, get_args
 
 from service.authz.engine.rules import ANYONE, ASSURANCE, code_fault, object_fault
-from service.authz.invariants.statements import ExactDemands
 from service.kernel.core_sentences import sentence
+from service.laboratory.invariants.statements import ExactDemands
 from service.settings.sections.policy import Demands
 
 DemandList: TypeAlias = dict[str, str | list[str]]

@@ -9,10 +9,10 @@ from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, OF_CODES, RESOURCE, Rule
-from service.authz.proof.conditions import Condition, condition_of, line_answers
-from service.authz.proof.escaping import escaping_any
 from service.kernel.codes import HeldCodes
 from service.laboratory.analysis.comparison import VISITOR, DifferingRequest, PossibleCaller
+from service.laboratory.proof.conditions import Condition, condition_of, line_answers
+from service.laboratory.proof.escaping import escaping_any
 from tests.policies.stock import MODEL
 
 TEXT = MODEL.read_text("utf-8")

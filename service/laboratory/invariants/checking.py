@@ -13,8 +13,12 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
 from service.authz.engine.resource_index import by_group, group_of
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, Rule
-from service.authz.invariants.spans import ALWAYS, Held, Span, joined, pieces
-from service.authz.invariants.statements import (
+from service.kernel.clock import rfc3339
+from service.kernel.coded_sentences import Sentence
+from service.kernel.codes import NO_CODES, HeldCodes
+from service.kernel.core_sentences import sentence
+from service.laboratory.invariants.spans import ALWAYS, Held, Span, joined, pieces
+from service.laboratory.invariants.statements import (
     Apart,
     CodeNeeded,
     CodesLike,
@@ -28,14 +32,10 @@ from service.authz.invariants.statements import (
     Statement,
     WithinPerson,
 )
-from service.authz.proof.batch_decider import BatchDecider
-from service.authz.proof.conditions import Condition, condition_of, line_answers
-from service.authz.proof.escaping import escaping
-from service.authz.proof.within import escapes
-from service.kernel.clock import rfc3339
-from service.kernel.coded_sentences import Sentence
-from service.kernel.codes import NO_CODES, HeldCodes
-from service.kernel.core_sentences import sentence
+from service.laboratory.proof.batch_decider import BatchDecider
+from service.laboratory.proof.conditions import Condition, condition_of, line_answers
+from service.laboratory.proof.escaping import escaping
+from service.laboratory.proof.within import escapes
 
 T = TypeVar("T")
 Roles = tuple[str, ...]

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Final
 
-from service.authz.proof.conditions import (
+from service.kernel.codes import HeldCodes
+from service.laboratory.proof.conditions import (
     Clauses,
     Condition,
     Held,
@@ -14,7 +15,6 @@ from service.authz.proof.conditions import (
     kinds_by_held_code,
     plain_first,
 )
-from service.kernel.codes import HeldCodes
 
 _STAR: Final = "*"
 _MOST_CLAUSES: Final = 2

@@ -5,9 +5,9 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, PolicyError
-from service.authz.proof.conditions import KINDS, canonical_samples, condition_of, kinds_of, wildcards_of
 from service.kernel.codes import HeldCodes
-from tests.proof.small import CODES, FEW, callers, policies
+from service.laboratory.proof.conditions import KINDS, canonical_samples, condition_of, kinds_of, wildcards_of
+from tests.laboratory.proof.small import CODES, FEW, callers, policies
 
 
 @settings(max_examples=40)

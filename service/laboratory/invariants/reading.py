@@ -20,8 +20,12 @@ from service.authz.engine.rules import (
     checked,
     object_fault,
 )
-from service.authz.invariants.demand_lists import DemandList, demand_faults, exact_demands
-from service.authz.invariants.statements import (
+from service.kernel.coded_sentences import Sentence
+from service.kernel.codes import is_code
+from service.kernel.core_sentences import sentence
+from service.kernel.strict_yaml import Document, YamlError, read_yaml
+from service.laboratory.invariants.demand_lists import DemandList, demand_faults, exact_demands
+from service.laboratory.invariants.statements import (
     LISTED,
     Apart,
     CodeNeeded,
@@ -35,11 +39,7 @@ from service.authz.invariants.statements import (
     Statement,
     WithinPerson,
 )
-from service.authz.proof.within import Bounded
-from service.kernel.coded_sentences import Sentence
-from service.kernel.codes import is_code
-from service.kernel.core_sentences import sentence
-from service.kernel.strict_yaml import Document, YamlError, read_yaml
+from service.laboratory.proof.within import Bounded
 
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _WORDS: Final = (ANYONE, LOGIN, NOBODY)

@@ -19,8 +19,8 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     Rule,
 )
-from service.authz.proof.within import Bounded
 from service.kernel.coded_sentences import Sentence
+from service.laboratory.proof.within import Bounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

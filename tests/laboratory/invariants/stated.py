@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
-from service.authz.invariants.checking import Holders
-from service.authz.invariants.reading import read_invariants
-from service.authz.invariants.spans import Held
-from service.authz.invariants.statements import Invariants
 from service.authz.publishing.shipped import read_shipped
+from service.laboratory.invariants.checking import Holders
+from service.laboratory.invariants.reading import read_invariants
+from service.laboratory.invariants.spans import Held
+from service.laboratory.invariants.statements import Invariants
 
 SHIPPED = read_shipped()
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

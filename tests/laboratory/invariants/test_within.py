@@ -9,10 +9,10 @@ import pytest
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError, Rule
-from service.authz.invariants.checking import check
-from service.authz.proof import within
 from service.kernel.codes import BoundedCodes, HeldCodes
-from tests.invariants.stated import SHIPPED, policy_of, stated
+from service.laboratory.invariants.checking import check
+from service.laboratory.proof import within
+from tests.laboratory.invariants.stated import SHIPPED, policy_of, stated
 from tests.support.cases import with_each
 
 BOTH = "within_their_person: [agent, key]"

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.authz.proof.conditions import Condition, line_answers
-from service.authz.proof.escaping import escaping, escaping_any
-from tests.proof.small import CODES, TEXT, models
+from service.laboratory.proof.conditions import Condition, line_answers
+from service.laboratory.proof.escaping import escaping, escaping_any
+from tests.laboratory.proof.small import CODES, TEXT, models
 
 WORDS = ("@login", "@anyone", "@nobody")
 

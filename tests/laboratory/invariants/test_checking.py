@@ -6,11 +6,11 @@ import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError, Rule
-from service.authz.invariants.checking import Holders, Situation, check, newly_broken
-from service.authz.invariants.reading import read_invariants
-from service.authz.invariants.statements import NONE, Apart, Invariants, OnlyRoles
 from service.kernel.coded_sentences import Sentence
-from tests.invariants.stated import SHIPPED, holders, policy_of, stated
+from service.laboratory.invariants.checking import Holders, Situation, check, newly_broken
+from service.laboratory.invariants.reading import read_invariants
+from service.laboratory.invariants.statements import NONE, Apart, Invariants, OnlyRoles
+from tests.laboratory.invariants.stated import SHIPPED, holders, policy_of, stated
 from tests.support.cases import with_each
 
 ONLY_SUPER = stated("only_roles: [super], reach: ['DELETE /api/user/{id}']")

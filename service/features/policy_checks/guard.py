@@ -2,19 +2,22 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
 from service.authz.engine.policy import Policy
-from service.authz.invariants.checking import Holders, Situation, Violation, check, newly_broken
-from service.authz.invariants.spans import Held, Span
-from service.authz.invariants.statements import Invariants
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.policy_guard import Completed
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Conflict
+from service.features.policy_checks import last_administrator
+from service.features.policy_checks.lockout import require_able, require_way_back
 from service.kernel.core_sentences import sentence
 from service.kernel.write import DryRun
+from service.laboratory.invariants.checking import Holders, Situation, Violation, check, newly_broken
+from service.laboratory.invariants.spans import Held, Span
+from service.laboratory.invariants.statements import Invariants
 from service.records import assignments, role_holdings, role_rights, roles
 from service.records.assignments import Present
 from service.records.database.transactions import Connection
@@ -55,7 +58,7 @@ async def users_over_time(connection: Connection, invariants: Invariants) -> Hol
     return Holders({}, users, changing, now)
 
 
-class InvariantGuard:
+class StoredPolicyGuard:
     """Keeps the statements that the node knows, in changes of the policy and of rights.
 
     A statement that was broken before may stay broken. It must not break in further ways.
@@ -76,7 +79,7 @@ class InvariantGuard:
         if before is not None:
             latest = await policy_revisions.latest(connection)
             policy = await self._live.at_least(latest.revision if latest else 0, within=PATIENCE)
-            await self.require(connection, Situation(policy, before), policy, dry_run)
+            await self._require_invariants(connection, Situation(policy, before), policy, dry_run)
 
     async def holders(self, connection: Connection) -> Holders | None:
         """Return the holdings that statements are about, before or after a change.
@@ -88,7 +91,26 @@ class InvariantGuard:
             await role_rights.lock(connection)
         return await _holders(connection, self._invariants)
 
+    def keeping_an_administrator(
+        self, connection: Connection, change: Completed | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """Let a block change rights or factors; see ``last_administrator.keeping``."""
+        return last_administrator.keeping(self._live, connection, change)
+
     async def require(
+        self,
+        connection: Connection,
+        before: Policy,
+        holders: Holders | None,
+        policy: Policy,
+        dry_run: DryRun | None,
+    ) -> None:
+        """Check ``policy`` and the stored data; see ``PolicyGuard``."""
+        await require_way_back(policy, before)
+        await require_able(connection, policy, before)
+        await self._require_invariants(connection, Situation(before, holders), policy, dry_run)
+
+    async def _require_invariants(
         self, connection: Connection, before: Situation, policy: Policy, dry_run: DryRun | None
     ) -> None:
         """Check the stored data, with ``policy``, against the situation ``before`` the change.

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from service.authz.engine.rules import PolicyError
-from service.authz.invariants.checking import Holders, Situation, Violation, check, newly_broken
-from service.authz.invariants.spans import Held, Span, joined, pieces
-from service.authz.invariants.statements import Invariants
-from tests.invariants.stated import NOW, holders, policy_of, stated
+from service.laboratory.invariants.checking import Holders, Situation, Violation, check, newly_broken
+from service.laboratory.invariants.spans import Held, Span, joined, pieces
+from service.laboratory.invariants.statements import Invariants
+from tests.laboratory.invariants.stated import NOW, holders, policy_of, stated
 from tests.support.cases import with_each
 
 ROLES = {"maker": "a:make", "checker": "a:check", "both": "a:make a:check", "top": "a:*"}

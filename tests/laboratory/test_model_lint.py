@@ -2,7 +2,7 @@ import casbin
 import pytest
 
 from service.authz.engine.rules import PolicyError
-from service.authz.lint.model import lint_model
+from service.laboratory.lint.model import lint_model
 from tests.policies.stock import MODEL
 from tests.support.cases import with_each
 

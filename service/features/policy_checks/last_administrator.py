@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from service.authz.publishing.changes import Change
 from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.lockout import demanded_acr
+from service.authz.publishing.policy_guard import Completed
 from service.errors import Conflict
+from service.features.policy_checks.lockout import demanded_acr
 from service.kernel.core_sentences import sentence
 from service.records import role_rights
 from service.records.database.transactions import Connection
@@ -14,7 +14,7 @@ from service.records.database.transactions import Connection
 
 @asynccontextmanager
 async def keeping(
-    live: LivePolicy, connection: Connection, change: Change | None = None
+    live: LivePolicy, connection: Connection, change: Completed | None = None
 ) -> AsyncIterator[None]:
     """Let the block change rights or factors; Conflict, which rolls back, if no administrator remains.
 

@@ -7,8 +7,8 @@ from service.authz.engine.external_classes import external_classes
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.rules import ANYONE, ENDPOINT
-from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pass, line_answers
 from service.kernel.codes import HeldCodes
+from service.laboratory.proof.conditions import Clauses, clauses_of, lets_visitors_pass, line_answers
 
 DecidingLines = tuple[tuple[str, ...], tuple[str, ...]]
 """Deciding lines of a request: the codes of the lines of its objects, in both layers."""

@@ -22,9 +22,9 @@ from service.authz.engine.rules import (
     PolicyError,
     Rule,
 )
-from service.authz.lint.model import require_grammar
 from service.kernel.codes import HeldCodes
 from service.kernel.core_sentences import sentence
+from service.laboratory.lint.model import require_grammar
 
 KINDS: Final = tuple(1 << place for place in range(len(HOLDING)))
 """One bit for each predicate about held codes: the ways in which a caller can hold the code of a line."""

@@ -19,8 +19,6 @@ from service.authz.engine.rules import (
     RESOURCE,
     Rule,
 )
-from service.authz.proof.conditions import Condition, line_answers
-from service.authz.proof.escaping import escaping
 from service.kernel.account_acts import ACT_FOR_OTHER
 from service.kernel.assurance import BY_PERSONAL_KEY, Authentication, words_at
 from service.kernel.coded_sentences import Sentence
@@ -35,6 +33,8 @@ from service.kernel.codes import (
     HeldCodes,
 )
 from service.kernel.core_sentences import sentence
+from service.laboratory.proof.conditions import Condition, line_answers
+from service.laboratory.proof.escaping import escaping
 
 Bounded = Literal["agent", "key"]
 """The kinds of callers with ceilings: agents that act for people, and API keys of people."""

@@ -1,6 +1,6 @@
 """Lockout protection: requests that administer the policy stay open to a holder of ``*``.
 
-``administration.last_administrator`` keeps at least one holder, with the demanded second factor.
+``last_administrator`` keeps at least one holder, with the demanded second factor.
 """
 
 import asyncio
@@ -13,12 +13,14 @@ from service.authz.engine.lines import changes
 from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.rules import ANYONE, ASSURANCE, ENDPOINT, OF_REQUESTS, RESOURCE, assured
-from service.authz.proof.batch_decider import BatchDecider
 from service.errors import Conflict
 from service.kernel.assurance import STRENGTHS, Acr, challenge_of
 from service.kernel.codes import HeldCodes
 from service.kernel.core_sentences import sentence
 from service.kernel.permission_catalogue import ADMINISTERING
+from service.laboratory.proof.batch_decider import BatchDecider
+from service.records import role_rights
+from service.records.database.transactions import Connection
 
 _EVERYTHING: Final = HeldCodes(["*"])
 
@@ -56,6 +58,15 @@ async def require_way_back(candidate: Policy, in_force: Policy) -> None:
             rule="way_back",
             lockedOut=closing,
         )
+
+
+async def require_able(connection: Connection, candidate: Policy, in_force: Policy) -> None:
+    """Raise Conflict if ``candidate`` demands of administrators what none of them can prove any more."""
+    before, after = demanded_acr(in_force), demanded_acr(candidate)
+    if STRENGTHS.index(after) > STRENGTHS.index(before) and not await role_rights.has_administrator(
+        connection, after
+    ):
+        raise Conflict(sentence("factor_locks_administrators_out"), rule="way_back")
 
 
 @lru_cache(maxsize=4)

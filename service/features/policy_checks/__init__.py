@@ -1,0 +1,1 @@
+"""What refuses a policy or a change: the lint of the model, invariants, and lockout protection."""

@@ -1,0 +1,1 @@
+"""Tests of what refuses a policy or a change."""
