@@ -17,7 +17,7 @@ from service.administration.delegation import Delegation
 from service.administration.events import BEFORE_ACCOUNT_EDIT
 from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork, unconditionally
 from service.administration.user_edits import AddressChanged, NewUser
-from service.audit.chain.commitments import CLEAR
+from service.audit.redaction import CLEAR
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords

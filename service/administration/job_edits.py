@@ -8,7 +8,7 @@ from typing import Final
 from service.administration.delegation import Delegation
 from service.administration.operator_delegation import OperatorDelegation
 from service.administration.unit_of_work import RightsUnits
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authn.revocations import Revocations
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured

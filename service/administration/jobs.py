@@ -6,8 +6,7 @@ Commands read the list too, so it does not import the application.
 from collections.abc import Iterable
 from typing import Final
 
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import Upkeep, retention
+from service.audit.writing import upkeep_of
 from service.jobs.housekeeping import forget_bans
 from service.jobs.runner import Job, JobRunner
 from service.kernel.coded_sentences import Sentence
@@ -24,8 +23,7 @@ def all_jobs(settings: Settings) -> tuple[Job, ...]:
     """Return the jobs of the installation; the order is that of lists."""
 
     async def maintain_logs(database: Database) -> Sentence:
-        chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
-        upkeep = Upkeep(database, chain, days, hold_days=settings.export.hold_days)
+        upkeep = upkeep_of(database, settings.oplog, settings.export.hold_days)
         done = await upkeep.today()
         await upkeep.report_heads()
         if not done:

@@ -7,7 +7,7 @@ from typing import Any
 
 from service.app.readiness import node_facts
 from service.app.stores import Stores
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges

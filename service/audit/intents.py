@@ -14,9 +14,9 @@ from uuid import UUID
 import structlog
 from msgspec.structs import replace
 
-from service.audit.chain.writer import Writing
 from service.audit.entries import encode
 from service.audit.redaction import kept_changes
+from service.audit.writing import Writing
 from service.errors import Unavailable
 from service.kernel.origin import ORIGIN, ChangeRecord, Origin
 from service.keyspace import LogStream

@@ -13,13 +13,12 @@ from typing import Any, Final
 
 import structlog
 
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import Upkeep, retention
-from service.audit.chain.writer import Writing
 from service.audit.collector import Collector, RefusedReads
 from service.audit.intents import OVERDUE, Recovery
+from service.audit.key_chain import Chain
 from service.audit.redaction import kept_changes
 from service.audit.stream_consumer import CLAIM_AFTER, Writer
+from service.audit.writing import upkeep_of, writing_of
 from service.errors import Unavailable
 from service.kernel.metrics import Health
 from service.kernel.origin import OPERATOR, FieldChange
@@ -127,16 +126,15 @@ class Journal:
         self._worker = worker
         self._tasks: list[asyncio.Task[None]] = []
         self.finished = False
-        chain = Chain(settings.chain_key)
         self.collector = Collector(settings.memory_limit)
         self.refused_reads = RefusedReads(self.collector.operation)
         self._sender = Sender(self.collector, stream, worker, settings.stream_limit)
-        writing = Writing(database, chain)
+        writing = writing_of(database, Chain(settings.chain_key))
         self._writer = Writer(
             stream, writing, worker, self.collector.counts, sent=self._sender.sent, claim_after=claim_after
         )
         self._recovery = Recovery(database, stream, writing, after=recover_after)
-        self._upkeep = Upkeep(database, chain, retention(settings), hold_days=hold_days)
+        self._upkeep = upkeep_of(database, settings, hold_days)
 
     def name_worker(self, worker: str) -> None:
         """Name the worker anew, before ``start``."""

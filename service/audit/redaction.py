@@ -25,6 +25,9 @@ MOST: Final = 8192
 MOST_QUERY: Final = 1024
 """The longest query string that is kept, in characters."""
 
+CLEAR: Final = frozenset({"roles", "status", "kind", "service"})
+"""Fields of users whose changes stay readable; part of the format of chains, so it never changes."""
+
 SIGNS: Final = (
     *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "authorization", "cookie"),
     *("csrf", "xsrf", "credential", "keyhash", "apikey", "accesskey", "privatekey", "signingkey", "jwt"),

@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 import msgspec
 import structlog
 
-from service.audit.chain.writer import Writing
 from service.audit.collector import Counts
+from service.audit.writing import Writing
 from service.errors import Unavailable
 from service.keyspace import Batch, Done, HourCounts, LogStream
 from service.records.logs.events import Decision, Outcome

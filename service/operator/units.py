@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from service.administration.operator_delegation import OperatorDelegation
 from service.administration.unit_of_work import UnitsOfWork
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authn.revocations import Revocations
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy

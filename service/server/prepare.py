@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from service.app import check_routes
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.engine.policy import Policy

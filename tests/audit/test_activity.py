@@ -4,11 +4,11 @@ from datetime import timedelta
 
 from redis.asyncio import Redis
 
-from service.audit.chain.form import Chain
-from service.audit.chain.writer import Writing
 from service.audit.collector import Counts
 from service.audit.entries import encode
+from service.audit.key_chain import Chain
 from service.audit.stream_consumer import Writer, hour_of
+from service.features.audit_proof.writer import Writing
 from service.kernel.clock import now
 from service.keyspace import ACTIVITY_HOURS, Done, HourCounts
 from service.records.logs.events import LoginEvent, OperationEvent

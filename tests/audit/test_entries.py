@@ -3,10 +3,10 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from service.audit.chain.rows import read
 from service.audit.collector import Collector
 from service.audit.entries import MOST_JSON, PLAIN, encode
 from service.audit.redaction import MOST_CHANGES, MOST_VALUES, kept_changes
+from service.features.audit_proof.rows import read
 from service.kernel.origin import FieldChange, values_change
 from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import operation

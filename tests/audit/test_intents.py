@@ -11,11 +11,11 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from service.audit import intents
-from service.audit.chain.form import Chain
-from service.audit.chain.writer import Writing
 from service.audit.intents import OVERDUE, PROMPT, Recovery
+from service.audit.key_chain import Chain
 from service.errors import Unavailable
 from service.features.audit_proof.days import Audit
+from service.features.audit_proof.writer import Writing
 from service.features.embedded.stores import EmbeddedStores
 from service.kernel.coded_sentences import Sentence
 from service.keyspace import LogQueue, SessionStore

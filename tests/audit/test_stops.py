@@ -13,8 +13,8 @@ import httpx
 import psycopg
 import pytest
 
-from service.audit.chain.form import Chain
 from service.audit.journal import Journal
+from service.audit.key_chain import Chain
 from service.features.audit_proof.days import Audit
 from service.features.embedded.stores import EmbeddedStores
 from service.keyspace import LogCounts

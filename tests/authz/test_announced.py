@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis as Client
 from sqlalchemy import text
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy

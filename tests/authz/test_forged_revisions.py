@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule

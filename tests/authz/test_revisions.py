@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.publishing import live as module
 from service.authz.publishing.live import LivePolicy

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges

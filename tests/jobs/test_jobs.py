@@ -13,19 +13,19 @@ import pytest
 from sqlalchemy import text
 
 from service.administration.jobs import all_jobs
-from service.audit.chain.checkpoints import AnchoredCheckpoint
-from service.audit.chain.form import Chain
-from service.audit.chain.seals import sealed
-from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.audit.key_chain import Chain
+from service.audit.seals import sealed
+from service.features.audit_proof import store_chain as chain
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint
 from service.features.audit_proof.verification import Anchors, TamperedError, verify_again
+from service.features.audit_proof.writer import Writing
 from service.features.service_accounts.jobs import forget_keys, remind_of_keys
 from service.jobs.housekeeping import forget_bans
 from service.kernel.coded_sentences import OTHER, Sentence
 from service.records.database.transactions import Database
 from service.records.installation import restore_epochs
 from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch
-from service.records.logs import chain
 from service.records.schema import base
 from service.settings import Oplog, load
 from tests.audit.conftest import operation

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.features.audit_proof.days import Audit
 from service.features.decision_log.decision_event import DecisionEvent, decoded
 from service.records.database.transactions import Database

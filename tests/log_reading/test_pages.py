@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.audit.chain.form import Chain
-from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.audit.key_chain import Chain
+from service.features.audit_proof.writer import Writing
 from service.features.log_reading.store_paging import Position, follow_cursor, position_of
 from service.records.database.transactions import Database
 from tests.audit.conftest import operation

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.engine.rules import ASSURANCE, RESOURCE, PolicyError
 from service.laboratory.analysis.sources import PastPolicies, read_policy, source_named, standing_of
 from service.records.database.transactions import Database

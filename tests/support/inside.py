@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from service import settings
 from service.app import create_app
-from service.audit.chain.seals import RevisionSeals, seals_of
+from service.audit.seals import RevisionSeals, seals_of
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
 from service.records.database.transactions import Database

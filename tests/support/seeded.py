@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import Upkeep
+from service.audit.key_chain import Chain
+from service.features.audit_proof.maintenance import Upkeep
 from service.features.embedded.stores import EmbeddedStores
 from service.kernel.identity import NewAccount
 from service.records import accounts, user_list

@@ -3,7 +3,7 @@
 import pytest
 
 from service.administration.delegation import Delegation
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.publishing.live import LivePolicy
 from tests.authn.conftest import Container, auth, own_database, parts, permission_map, shared_database_url
 from tests.support.unstarted import SHIPPED

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from service.administration.delegation import Delegation
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import read_shipped

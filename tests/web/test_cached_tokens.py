@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.tokens import Tokens
 from service.authz.engine.policy import Policy

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authn.csrf import Csrf
 from service.authn.token_issuer import TokenPair
 from service.authz.engine.policy import Policy

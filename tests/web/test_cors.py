@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from service.app import create_app
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import read_shipped

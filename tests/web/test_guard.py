@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from structlog.testing import capture_logs
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy

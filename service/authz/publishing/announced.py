@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from service.audit.chain.seals import Judgement, hash_of
+from service.audit.seals import Judgement, hash_of
 from service.authz.engine.policy import Policy
 from service.kernel.restore_epoch import FIRST, CurrentRestoreEpoch
 from service.keyspace import Announcement, RevisionCheckpoint, RevisionKey

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from service.audit.chain.seals import UNSEALED, Judgement, RevisionSeals
+from service.audit.seals import UNSEALED, Judgement, RevisionSeals
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError

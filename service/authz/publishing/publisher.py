@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from service.audit.chain.seals import UNSEALED, RevisionSeals, hash_of
+from service.audit.seals import UNSEALED, RevisionSeals, hash_of
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.publishing.contributions import read_all

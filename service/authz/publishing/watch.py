@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from service.audit.chain.seals import REVISION_EVENT
+from service.audit.seals import REVISION_EVENT
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
 from service.authz.publishing.announced import AnnouncedRevision, Newest

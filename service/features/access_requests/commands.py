@@ -11,7 +11,7 @@ from getpass import getpass
 from typing import Any, Final, get_args
 from urllib.parse import urlsplit
 
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import Parts, add_usual

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from service.audit.chain import seals
+from service.audit import seals
 from service.authn import second_factors
 from service.authz.engine import rules
 from service.features.api_document.problems import SCHEMAS

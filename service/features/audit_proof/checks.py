@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from service.errors import Unavailable
+from service.features.audit_proof import store_chain as chain
 from service.features.audit_proof.history import audit_history
 from service.features.audit_proof.history_seals import anchor_name, chains_of
 from service.features.audit_proof.sentences import sentence
@@ -21,7 +22,6 @@ from service.operator.findings import (
     warning,
 )
 from service.records.installation import restore_epochs
-from service.records.logs import chain
 from service.records.user_overview import oldest_user
 
 _VERIFIED: Final = timedelta(days=3)

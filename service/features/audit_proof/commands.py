@@ -8,11 +8,12 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from service.audit.chain.form import Chain
-from service.audit.chain.seals import RevisionSeals
+from service.audit.key_chain import Chain
+from service.audit.seals import RevisionSeals
 from service.cli.lazy_commands import add_data
 from service.cli.output import say
 from service.errors import Unavailable
+from service.features.audit_proof import store_chain as chain
 from service.features.audit_proof.days import Audit, Day
 from service.features.audit_proof.history import HistoryAudit, audit_history
 from service.features.audit_proof.lineage import checkpoints_in
@@ -29,7 +30,6 @@ from service.operator.stores import reachable
 from service.records.database.transactions import Database
 from service.records.installation import restore_epochs
 from service.records.installation.schema_revision import require_current
-from service.records.logs import chain
 from service.settings import Settings, load
 
 _NO_KEY: Final = (

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint, Place
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof.appending import sealed
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint, Place
 from service.features.audit_proof.lineage import Lineage, lineage_of
+from service.features.audit_proof.store_chain import Head
 from service.features.audit_proof.walk import ReportedHeads, Walk
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records.database.transactions import Database
 from service.records.installation import restore_epochs
-from service.records.logs import chain as log_chain
-from service.records.logs.chain import OUTERMOST, Head
 from service.records.logs.inserts import TABLES, Log
+from service.records.logs.readable import OUTERMOST
 
 WITHIN: Final = 86_400.0
 """Maximum seconds to read one day of a log."""
@@ -195,7 +197,7 @@ class Audit:
         own = [chain for chain in self.keys if chain.key_id == head.key_id]
         keyless = self.keys[0].key_id == ""
         later = [chain for chain in self.keys if chain.key_id or keyless] if head.dropped else []
-        if any(chain.sealed(head).seal == head.seal for chain in (*own, *later)):
+        if any(sealed(chain, head).seal == head.seal for chain in (*own, *later)):
             return None
         if not own:
             return _SealFault(f"its chain uses the key {head.key_id}, which is not available", True)

@@ -17,4 +17,5 @@ FEATURE = Feature(
     sentences="sentences:sentence",
     jobs="jobs:jobs",
     checks="checks:CHECKS",
+    provides={"log-writing": "writer:Writing", "log-upkeep": "maintenance:upkeep_of"},
 )

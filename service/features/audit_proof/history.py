@@ -7,7 +7,7 @@ from typing import Final
 
 import structlog
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.features.audit_proof import store_history_facts as history_facts
 from service.features.audit_proof.days import WITHIN
 from service.features.audit_proof.history_seals import GENESIS, judge_seal, seal_hash

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.features.audit_proof import store_history_facts as history_facts
 from service.features.audit_proof.store_history_facts import SOURCES, HistorySeal, Source
 from service.kernel.operator_error import OperatorError

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint, Place
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import HEAD_EVENT
-from service.audit.chain.seals import is_sealed
+from service.audit.key_chain import Chain
+from service.audit.seals import is_sealed
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint, Place
+from service.features.audit_proof.maintenance import HEAD_EVENT
 from service.features.audit_proof.walk import ReportedHeads
 from service.kernel.restore_epoch import FIRST
 from service.kernel.strict_json import strict_object

@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint, stored_checkpoints
-from service.audit.chain.form import Chain
-from service.audit.chain.seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of, seals_of
+from service.audit.key_chain import Chain
+from service.audit.seals import RESTORED, REVISION_EVENT, Judgement, RevisionSeals, hash_of, seals_of
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint, stored_checkpoints
 from service.features.audit_proof.days import WITHIN, Audit
 from service.features.audit_proof.history import audit_history
 from service.features.audit_proof.history_seals import anchor_name, chains_of
@@ -20,7 +21,6 @@ from service.kernel.coded_sentences import Sentence
 from service.kernel.operator_error import OperatorError
 from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
-from service.records.logs import chain as log_chain
 from service.records.logs.inserts import TABLES, Log
 from service.records.published import policy_history, policy_revisions
 from service.records.published.policy_revisions import PolicyRevision

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
-from service.audit.chain.checkpoints import Place
-from service.audit.chain.commitments import Commitments, is_sealed
-from service.audit.chain.form import Chain
-from service.audit.chain.rows import COLUMNS, opened
-from service.records.logs.chain import Head
+from service.audit.key_chain import Chain
+from service.features.audit_proof.checkpoints import Place
+from service.features.audit_proof.commitments import Commitments, is_sealed
+from service.features.audit_proof.rows import COLUMNS, opened
+from service.features.audit_proof.store_chain import Head
 from service.records.logs.inserts import Log
 
 MOST_FAULTS: Final = 100

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from time import perf_counter
 
 from service.administration.change_log import imported_user, user_target
-from service.audit.chain.seals import seals_of
 from service.audit.journal import enter
 from service.audit.redaction import kept_changes
+from service.audit.seals import seals_of
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.publishing.live import LivePolicy

@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import Any, Final
 
 from service.administration.change_log import user_target
-from service.audit.chain.seals import seals_of
 from service.audit.journal import enter, passing_journal
+from service.audit.seals import seals_of
 from service.authn.login_log import LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords

@@ -13,7 +13,7 @@ from typing import IO, Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from service import settings as table
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authz.engine.policy import Policy
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_usual

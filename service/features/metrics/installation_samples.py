@@ -9,6 +9,8 @@ from typing import Final, get_args
 
 from service.app.parts import Part
 from service.errors import Unavailable
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof.store_chain import Verification
 from service.features.notices import store_mail as mail
 from service.features.notices.store_mail import MailStanding
 from service.features.operations import store as backups
@@ -19,8 +21,6 @@ from service.keyspace import LogQueue, SessionStore
 from service.records import jobs
 from service.records.database.transactions import Database
 from service.records.jobs import StoredJob
-from service.records.logs import chain as log_chain
-from service.records.logs.chain import Verification
 from service.records.logs.inserts import Log
 from service.records.published import policy_revisions, policy_workers
 from service.records.published.policy_workers import PolicyWorker

@@ -5,7 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="operations",
     title="Backup and restore, doctor, jobs, and activity of an installation",
-    needs=("embedded", "files", "policy_checks", "policy_history", "second_factors"),
+    needs=("audit_proof", "embedded", "files", "policy_checks", "policy_history", "second_factors"),
     paths=("/api/jobs", "/api/system"),
     tags={
         "jobs": "Jobs of the service, and the results of their runs.",

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from service.audit.chain.maintenance import retention
 from service.endpoints.record_endpoints import Endpoint
 from service.errors import BadRequest, Conflict, NotFound, PreconditionFailed
+from service.features.audit_proof.maintenance import retention
 from service.features.personal_data import erasures, store_archives, store_persons, store_tables
 from service.features.personal_data.copies import copy_of
 from service.features.personal_data.sentences import sentence

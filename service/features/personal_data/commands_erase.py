@@ -11,13 +11,13 @@ from service.administration.accounts import Accounts
 from service.administration.change_log import user_target
 from service.administration.job_edits import job_edits
 from service.administration.operator_delegation import OperatorDelegation
-from service.audit.chain.maintenance import retention
 from service.audit.journal import enter
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.cli.lazy_commands import add_data, add_json
 from service.cli.output import aligned, say, show
 from service.errors import ValidationFailed
+from service.features.audit_proof.maintenance import retention
 from service.features.personal_data.commands_data import number_of
 from service.features.personal_data.erasures import SETTLE, Erasures, Passes, Plan
 from service.kernel.notify import notices_of

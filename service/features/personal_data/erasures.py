@@ -20,11 +20,11 @@ from service.administration.change_log import user_target
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.reasons import require_reason
 from service.administration.unit_of_work import UnitOfWork, unconditionally
-from service.audit.chain.commitments import Sealing
-from service.audit.chain.erasing import erase
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.errors import NotFound, Unavailable, ValidationFailed
+from service.features.audit_proof.commitments import Sealing
 from service.features.personal_data import store_entries, store_persons, store_tables
+from service.features.personal_data.erasing import erase
 from service.features.personal_data.persons import Person
 from service.features.personal_data.sentences import sentence
 from service.features.personal_data.store_archives import Archive, archives

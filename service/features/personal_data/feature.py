@@ -5,6 +5,7 @@ from service.kernel.feature import Feature, FeatureCommands
 FEATURE = Feature(
     name="personal_data",
     title="Personal data: its inventory, copies for people, and erasures",
+    needs=("audit_proof",),
     paths=("/api/user/profile/data", "/api/user/{id}/erasure"),
     by_people={"erase": "erase_by_key"},
     enumerations={"ArchiveKind": "backup evidence file", "LogName": "login_log operation_log"},

@@ -5,12 +5,12 @@ from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
-from service.audit.chain.commitments import ACTOR
-from service.audit.chain.rows import COLUMNS
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof import store_months as log_months
+from service.features.audit_proof.commitments import ACTOR
+from service.features.audit_proof.rows import COLUMNS
 from service.features.personal_data.persons import Person
 from service.records.database.transactions import Connection
-from service.records.logs import chain as log_chain
-from service.records.logs import months as log_months
 from service.records.logs.inserts import TABLES, Log
 
 Place: TypeAlias = tuple[datetime, int]

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta, field
 
-from service.audit.chain.seals import Authenticity, Judgement, RevisionSeals
+from service.audit.seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
 from service.errors import (

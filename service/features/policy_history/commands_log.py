@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from service import settings as table
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.features.policy_history.api_revisions import RevisionChanges

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Final
 
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, PERMISSION, Rule

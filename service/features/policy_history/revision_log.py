@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.features.log_reading.store_paging import LogReader, Span
 from service.features.log_reading.store_queries import CHANGING_OPERATIONS, OperationFilter
 from service.features.policy_history.api_revisions import RevisionChanges, changes_answer

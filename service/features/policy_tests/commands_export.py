@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from service import settings as table
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.cli.lazy_commands import add_data

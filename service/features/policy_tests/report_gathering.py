@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from service.audit.chain.seals import RevisionSeals, seals_of
+from service.audit.seals import RevisionSeals, seals_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyFileError
 from service.authz.publishing.publisher import drift

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from service.administration import change_log
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.engine.rules import ASSURANCE, REVIEW
 from service.errors import NotFound, PermissionDenied, RevisionUntrusted, ValidationFailed
 from service.features.explain.policy_questions import require_kept

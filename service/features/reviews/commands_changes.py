@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from service import settings as table
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.cli.lazy_commands import add_usual
 from service.cli.output import show
 from service.errors import ValidationFailed

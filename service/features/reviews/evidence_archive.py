@@ -15,14 +15,14 @@ from typing import Any, Final
 import msgspec
 
 import service
-from service.audit.chain.form import Chain
-from service.audit.chain.rows import COLUMNS, opened
+from service.audit.key_chain import Chain
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof.rows import COLUMNS, opened
+from service.features.audit_proof.store_chain import Mentioned
 from service.features.reviews.evidence_content import Content, Kind, Table, encoded
 from service.kernel.clock import rfc3339
 from service.kernel.text import escape_formula
 from service.records.database.transactions import Connection
-from service.records.logs import chain as log_chain
-from service.records.logs.chain import Mentioned
 from service.records.logs.inserts import Log
 
 CONTENT: Final = "content.json"

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from service import __version__
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
+from service.features.audit_proof.store_chain import Mentioned
 from service.features.reviews import store as reviews
 from service.features.reviews import store_evidence as users
 from service.features.reviews.evidence_archive import Maker
 from service.features.reviews.evidence_content import Content, of_request, of_review, of_user
 from service.records.database.transactions import Connection, Database
 from service.records.logs import inserts
-from service.records.logs.chain import Mentioned
 from service.records.request_history import request_history
 from service.settings import Oplog
 

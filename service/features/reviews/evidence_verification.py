@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint
-from service.audit.chain.commitments import opens
-from service.audit.chain.form import Chain
-from service.audit.chain.rows import COLUMNS
+from service.audit.key_chain import Chain
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint
+from service.features.audit_proof.commitments import opens
+from service.features.audit_proof.rows import COLUMNS
 from service.features.reviews.evidence_archive import (
     CONTENT,
     LOG,

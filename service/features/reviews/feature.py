@@ -10,7 +10,15 @@ FEATURE = Feature(
     name="reviews",
     title="Access reviews, unused rights, evidence, and sign-offs",
     off=True,
-    needs=("assignments", "decision_log", "explain", "permission_use", "policy_history", "service_accounts"),
+    needs=(
+        "assignments",
+        "audit_proof",
+        "decision_log",
+        "explain",
+        "permission_use",
+        "policy_history",
+        "service_accounts",
+    ),
     paths=(
         "/api/review",
         "/api/policy/unused",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured

@@ -1,6 +1,6 @@
 """The test of an installation's published policy with a plain Casbin."""
 
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authz.engine.rules import PolicyFileError
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured

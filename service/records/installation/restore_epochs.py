@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import DateTime, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.logs.chain import readable_time
+from service.records.logs.readable import readable_time
 from service.records.schema.installation import restore_epoch
 
 

@@ -34,7 +34,7 @@ class PolicyRevision(Struct, frozen=True):
     database. ``lines_digest`` is that of the lines alone, as ``history.lines_digest`` makes it.
     ``prior_revision`` and ``prior_hash`` are those of the revision that it was made from. ``seals`` are by
     the ids of their keys, and ``sealed_from`` is the first revision of those that must have one: see
-    ``service.audit.chain.seals``.
+    ``service.audit.seals``.
     """
 
     revision: int

@@ -47,7 +47,7 @@ def _chained() -> tuple[sa.Column[Any], ...]:
 
 
 def _committed() -> tuple[sa.Column[Any], ...]:
-    """The salts of an entry's commitments, and what was erased (``service.audit.chain.commitments``)."""
+    """The salts of an entry's commitments, and what was erased (the feature ``audit_proof``)."""
     return (sa.Column("salts", sa.LargeBinary), sa.Column("erased", JSONB))
 
 
@@ -85,7 +85,7 @@ operation_log = sa.Table(
     sa.Column("decision_id", sa.Text),
     sa.Column("policy_revision", sa.BigInteger),
     *_chained(),
-    # After the others: the hashes of older entries end before them (``service.audit.chain.rows``).
+    # After the others: the hashes of older entries end before them (the feature ``audit_proof``).
     sa.Column("targets", ARRAY(sa.Text)),
     sa.Column("changes", JSONB),
     sa.Column("change_count", sa.Integer),

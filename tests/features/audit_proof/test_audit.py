@@ -9,13 +9,14 @@ import pytest
 import redis
 from sqlalchemy import text
 
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import head_facts
+from service.audit.key_chain import Chain
+from service.features.audit_proof import store_chain as chain
+from service.features.audit_proof.appending import sealed
 from service.features.audit_proof.days import Audit, Day
 from service.features.audit_proof.lineage import checkpoints_in
+from service.features.audit_proof.maintenance import head_facts
 from service.features.embedded.stores import EmbeddedStores
 from service.records.installation import restore_epochs
-from service.records.logs import chain
 from service.records.logs.events import LoginEvent, OperationEvent
 from tests.audit.conftest import Place, operation, place_at
 from tests.support.databases import database, session_store
@@ -289,7 +290,7 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
     await change(filled, "DELETE FROM sys.operation_log WHERE chain_number = 5")
     async with filled.database.transaction() as connection:
         shorter = replace(heads[-1], number=4, hash=fourth.chain_hash)
-        await chain.save(connection, [Chain(KEY).sealed(shorter)])
+        await chain.save(connection, [sealed(Chain(KEY), shorter)])
     assert await faults(filled) == []
     assert await faults(filled, checkpoints=kept) == [
         "operation_log 2026-03-15: it ends with number 4, but 5 entries were reported earlier"

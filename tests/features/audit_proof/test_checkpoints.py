@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint, stored_checkpoints
-from service.audit.chain.form import Chain
-from service.audit.chain.seals import is_sealed, sealed
+from service.audit.key_chain import Chain
+from service.audit.seals import is_sealed, sealed
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint, stored_checkpoints
 from service.features.audit_proof.lineage import lineage_of
 from service.records.database.transactions import engine
 from service.records.installation.restore_epochs import RecoveryPointHead, RestoreEpoch

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.features.audit_proof import store_history_facts as history_facts
 from service.features.audit_proof.history import audit_history
 from service.features.audit_proof.history_seals import HistoryForgedError, seal_history

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.csrf import Csrf
 from service.authn.tokens import Tokens

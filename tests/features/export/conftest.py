@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.audit.chain.form import Chain
-from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.audit.key_chain import Chain
+from service.features.audit_proof.writer import Writing
 from service.features.embedded.stores import EmbeddedStores
 from service.features.export import store_destinations
 from service.features.export.delivery import Delivery

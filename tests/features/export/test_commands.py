@@ -9,8 +9,9 @@ from datetime import date, datetime
 import pytest
 from structlog.testing import capture_logs
 
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import Upkeep
+from service.audit.key_chain import Chain
+from service.features.audit_proof import store_months as months
+from service.features.audit_proof.maintenance import Upkeep
 from service.features.export.checks import export
 from service.features.export.commands import COMMANDS
 from service.features.export.jobs import forget_dead_letters
@@ -18,7 +19,6 @@ from service.kernel.operator_error import OperatorError
 from service.operator.findings import Installation
 from service.records.database.server_facts import ServerFacts
 from service.records.installation.schema_revision import SchemaStanding
-from service.records.logs import months
 from service.settings import Destination, Export, Settings
 from service.settings.destinations import Destinations
 from tests.features.export.conftest import SECRET, Place

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.publishing.shipped import read_shipped
 from service.features.decision_log import decision_log as module
 from service.features.decision_log.appended_file import AppendedFile

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from service.administration.delegation import DelegationCheck
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy

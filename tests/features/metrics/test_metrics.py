@@ -14,6 +14,7 @@ import pytest
 from service.authz.engine.rules import DENYING
 from service.authz.publishing.shipped import read_shipped
 from service.features.access_requests.parts import samples_of_emergencies
+from service.features.audit_proof.store_chain import Verification
 from service.features.embedded.stores import EmbeddedStores
 from service.features.follower.followers import FollowerFacts
 from service.features.follower.parts import samples_of_followers
@@ -28,7 +29,6 @@ from service.kernel.metrics import Durations, Sample
 from service.kernel.worker_slot import Slot
 from service.keyspace import LogQueue
 from service.records.jobs import StoredJob
-from service.records.logs.chain import Verification
 from service.records.published.policy_workers import PolicyWorker
 from service.web.observability.exposition import exposition
 from tests.support.inside import inside_published

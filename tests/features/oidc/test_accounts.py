@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.features.policy_tests.replay import replay

@@ -8,12 +8,12 @@ import msgspec
 import redis
 from sqlalchemy import text, update
 
-from service.audit.chain.commitments import GONE, opens
-from service.audit.chain.erasing import erase
-from service.audit.chain.form import Chain
-from service.audit.chain.rows import COLUMNS, opened
+from service.audit.key_chain import Chain
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof.commitments import GONE, opens
 from service.features.audit_proof.days import Audit
-from service.records.logs import chain as log_chain
+from service.features.audit_proof.rows import COLUMNS, opened
+from service.features.personal_data.erasing import erase
 from service.records.logs.events import LoginEvent
 from service.records.logs.inserts import TABLES, Log
 from tests.audit.conftest import Place, operation

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 import redis
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.authn.opening import SessionOpening
 from service.authn.proving import PasswordProof
 from service.errors import Unavailable

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.features.embedded.stores import EmbeddedStores
 from service.features.personal_data import store_persons, store_tables
 from service.features.personal_data.erasures import Passes

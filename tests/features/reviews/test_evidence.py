@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint
 from service.features.reviews.evidence_archive import MANIFEST, Maker, Manifest, zipped
 from service.features.reviews.evidence_content import Content
 from service.features.reviews.evidence_verification import verify

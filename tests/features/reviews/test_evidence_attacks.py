@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint
 from service.features.reviews.evidence_archive import (
     CONTENT,
     LOG,

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from service.audit.chain.checkpoints import AnchoredCheckpoint
+from service.features.audit_proof.checkpoints import AnchoredCheckpoint
 from tests.features.access_requests.test_requests import asked, decide, ruled
 from tests.features.reviews.test_evidence import archive_and_heads, closed_review, files_of
 from tests.features.reviews.test_reviews import close, started

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.features.reviews.evidence_archive import CONTENT, LOG, MANIFEST, PAGE, SCRIPT, Maker, zipped
 from service.features.reviews.evidence_content import Content, Table
 from service.features.reviews.evidence_verification import verify

@@ -21,7 +21,7 @@ from typing import IO, Final, NamedTuple, Self
 import msgspec
 
 from service import __version__
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.features.operations.backup import manifest as manifests
 from service.operator.errors import LaunchError
 

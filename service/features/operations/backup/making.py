@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from service import __version__
 from service.errors import NotFound, Unavailable
+from service.features.audit_proof import store_chain as chain
 from service.features.files import store as files
 from service.features.operations import store as backups
 from service.features.operations.backup import manifest as manifests
@@ -23,7 +24,6 @@ from service.operator.who import operator_name
 from service.records.database.transactions import Connection, Database
 from service.records.installation import restore_epochs
 from service.records.installation.restore_epochs import RestoreEpoch
-from service.records.logs import chain
 from service.records.logs.inserts import TABLES
 from service.records.published import policy_revisions
 from service.settings import Settings

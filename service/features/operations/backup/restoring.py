@@ -8,14 +8,15 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from service.audit import entries
-from service.audit.chain import rows
-from service.audit.chain.checkpoints import stored_checkpoints
-from service.audit.chain.form import Chain, append
-from service.audit.chain.seals import sealed, seals_of
+from service.audit.key_chain import Chain
+from service.audit.seals import sealed, seals_of
 from service.authn.denials import Denials
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.errors import Unavailable
+from service.features.audit_proof import rows
+from service.features.audit_proof.appending import append
+from service.features.audit_proof.checkpoints import stored_checkpoints
 from service.features.operations import store_restores
 from service.features.operations.backup.archive import ArchiveReader, Origin
 from service.features.operations.backup.making import WITHIN

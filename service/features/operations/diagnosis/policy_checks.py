@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from service.administration.people import People
-from service.audit.chain.seals import seals_of
+from service.audit.seals import seals_of
 from service.authz.publishing.derive import covered_by
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured

@@ -5,6 +5,7 @@ from typing import Final
 
 from service.administration.jobs import all_jobs
 from service.errors import Unavailable
+from service.features.audit_proof import store_months as months
 from service.features.operations import store as backups
 from service.features.operations.sentences import sentence
 from service.jobs.runner import Job
@@ -20,7 +21,6 @@ from service.operator.findings import (
 )
 from service.records import jobs
 from service.records.jobs import StoredJob
-from service.records.logs import months
 from service.records.logs.inserts import Log
 
 NEW: Final = timedelta(days=7)

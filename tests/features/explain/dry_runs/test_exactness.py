@@ -8,7 +8,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.publishing.live import LivePolicy

@@ -6,7 +6,7 @@ import secrets
 import pytest
 from sqlalchemy import text
 
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.features.operations import store_restores

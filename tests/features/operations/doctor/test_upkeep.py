@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import AHEAD, Upkeep
+from service.audit.key_chain import Chain
+from service.features.audit_proof.maintenance import AHEAD, Upkeep
 from service.features.operations.commands_doctor import diagnose
 from service.features.operations.diagnosis.upkeep_checks import jobs_in_time
 from service.features.policy_history.commands_state_export import exported

@@ -8,7 +8,7 @@ import pytest
 
 from service.administration.delegation import Delegation
 from service.administration.unit_of_work import UnitsOfWork
-from service.audit.chain.seals import RevisionSeals
+from service.audit.seals import RevisionSeals
 from service.authn.revocations import Revocations
 from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.publishing.announced import leave_to_workers

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Final, Literal
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.errors import RevisionUntrusted
 from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence

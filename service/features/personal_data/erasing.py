@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from service.audit.chain.commitments import (
+from service.audit.redaction import CLEAR
+from service.features.audit_proof.commitments import (
     ACTOR,
-    CLEAR,
     CONTENT,
     GONE,
     MARK,
@@ -20,7 +20,7 @@ from service.audit.chain.commitments import (
     Sealing,
     facts_of,
 )
-from service.audit.chain.rows import normal
+from service.features.audit_proof.rows import normal
 from service.records.logs.inserts import Log
 
 Matches = Callable[[str], bool]

@@ -9,13 +9,13 @@ from multiprocessing.process import BaseProcess
 import pytest
 from sqlalchemy import text
 
-from service.audit.chain.form import Chain
-from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.audit.key_chain import Chain
+from service.features.audit_proof import store_months as log_months
 from service.features.audit_proof.days import Audit
-from service.records.logs import months as log_months
-from tests.audit import mover
+from service.features.audit_proof.writer import Writing
 from tests.audit.conftest import Place, operation, place_at, until
+from tests.features.audit_proof import mover
 from tests.support.databases import NewDatabase
 from tests.support.forks import forks
 

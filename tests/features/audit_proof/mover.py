@@ -2,11 +2,11 @@
 
 import asyncio
 
-from service.audit.chain import maintenance
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import Upkeep
+from service.audit.key_chain import Chain
+from service.features.audit_proof import maintenance
+from service.features.audit_proof import store_months as months
+from service.features.audit_proof.maintenance import Upkeep
 from service.records.database.transactions import Database
-from service.records.logs import months
 
 
 async def move(database_url: str) -> None:

@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from service.audit.redaction import CLEAR
 from service.records.logs.inserts import Log
 
 SALT: Final = 16
@@ -32,8 +33,6 @@ ACTOR: Final[dict[Log, tuple[str, ...]]] = {
 """The columns about the actor, committed together at the place of the first."""
 CONTENT: Final = ("params", "query", "response", "error")
 """The columns about the content of an operation, committed together at the place of the first."""
-CLEAR: Final = frozenset({"roles", "status", "kind", "service"})
-"""Fields of users whose changes stay readable; part of the format, so it never changes."""
 USER: Final = "user:"
 """The beginning of a target that is a user."""
 _MARK: Final = re.compile(r"user:#[1-9][0-9]{0,18}")

@@ -7,15 +7,16 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from service.audit.chain import maintenance
-from service.audit.chain.form import Chain
-from service.audit.chain.maintenance import Upkeep
-from service.audit.chain.writer import Writing
 from service.audit.entries import encode
+from service.audit.key_chain import Chain
+from service.features.audit_proof import maintenance
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof import store_months as log_months
+from service.features.audit_proof.appending import sealed
 from service.features.audit_proof.days import Audit
+from service.features.audit_proof.maintenance import Upkeep
+from service.features.audit_proof.writer import Writing
 from service.records.database.transactions import Database
-from service.records.logs import chain as log_chain
-from service.records.logs import months as log_months
 from service.records.schema import base
 from tests.audit.conftest import Place, operation
 from tests.support.shifted import shift_dates
@@ -197,7 +198,7 @@ async def test_a_month_that_is_dropped_after_the_key_was_replaced_is_no_tamperin
 
     async with place.database.transaction() as connection:
         heads = await log_chain.heads(connection, "operation_log")
-        await log_chain.save(connection, [none.sealed(replace(head, dropped=True)) for head in heads[1:]])
+        await log_chain.save(connection, [sealed(none, replace(head, dropped=True)) for head in heads[1:]])
     assert [faults[:1] for *_, faults in await days(place, new, old)][1:] == [["its head was changed"]] * 2
 
 

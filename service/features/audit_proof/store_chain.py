@@ -2,26 +2,22 @@
 
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Column, ColumnElement, Row, String, Text, case, cast, func, select, update
+from sqlalchemy import ColumnElement, Row, String, Text, cast, func, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
 from service.records.logs.inserts import TABLES, Log
+from service.records.logs.readable import OUTERMOST, readable, readable_time, start
 from service.records.schema.logs import log_chain, log_set_aside, log_verification, operation_log
 
 _PLACE: Final = ("id", "chain_key", "chain_number", "chain_hash", "salts", "erased")
 _AT_ONCE = 1000  # rows fetched at a time
-OUTERMOST: Final = (date(1, 1, 2), date.max)
-"""The first and the last day that a log can have here: whatever lies beyond is read as of them.
-
-PostgreSQL has times that Python has not, and only a forged row has one. No entry was ever made on these days.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,23 +43,8 @@ class Mentioned(Struct, frozen=True):
     field: str | None = None
 
 
-def _start(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
-
-
-def _readable(value: ColumnElement[Any], first: date, last: date) -> ColumnElement[Any]:
-    # Both functions pass over NULL.
-    return case((value.is_not(None), func.least(func.greatest(value, first), last, type_=value.type)))
-
-
-def readable_time(moment: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return a time, by its name if it has one, with what Python can't read as that of the ``OUTERMOST``."""
-    time_read = _readable(moment, *map(_start, OUTERMOST))
-    return time_read.label(moment.name) if isinstance(moment, Column) else time_read
-
-
-_DAY: Final = _readable(log_chain.c.day, *OUTERMOST)
-_HEAD: Final = RowMapper(Head, log_chain, day=_DAY, prior_day=_readable(log_chain.c.prior_day, *OUTERMOST))
+_DAY: Final = readable(log_chain.c.day, *OUTERMOST)
+_HEAD: Final = RowMapper(Head, log_chain, day=_DAY, prior_day=readable(log_chain.c.prior_day, *OUTERMOST))
 
 
 async def heads_of(
@@ -130,7 +111,7 @@ async def days_with_entries(connection: AsyncConnection, log: Log) -> list[date]
         days.append(day)
         if day == OUTERMOST[1]:
             break
-        later = earliest.where(moment >= _start(day + timedelta(days=1)))
+        later = earliest.where(moment >= start(day + timedelta(days=1)))
         day = (await connection.execute(later)).scalar_one()
     return days
 
@@ -179,9 +160,9 @@ async def entries(
         .execution_options(yield_per=_AT_ONCE)
     )
     if day > OUTERMOST[0]:
-        statement = statement.where(moment >= _start(day))
+        statement = statement.where(moment >= start(day))
     if day < OUTERMOST[1]:
-        statement = statement.where(moment < _start(day + timedelta(days=1)))
+        statement = statement.where(moment < start(day + timedelta(days=1)))
     if key is not None:
         statement = statement.where(table.c.chain_key == key, table.c.chain_number >= first)
     async with connection.stream(statement) as rows:

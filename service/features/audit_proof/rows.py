@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import astuple
 
-from service.audit.chain.commitments import Commitments, Erased, chained
+from service.features.audit_proof.commitments import Commitments, Erased, chained
 from service.records.logs.events import LoginEvent, OperationEvent
 from service.records.logs.inserts import TABLES, Log
 

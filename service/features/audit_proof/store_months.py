@@ -8,8 +8,8 @@ from typing import Final
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.logs import chain
-from service.records.logs.chain import Head
+from service.features.audit_proof import store_chain as chain
+from service.features.audit_proof.store_chain import Head
 from service.records.logs.inserts import Log
 from service.records.schema.base import SCHEMA, past
 

@@ -9,11 +9,12 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from service.audit.chain import rows
-from service.audit.chain.checkpoints import place_of
-from service.audit.chain.form import Chain, Grown, append
-from service.audit.chain.rows import Row
 from service.audit.entries import encode, mended
+from service.audit.key_chain import Chain
+from service.features.audit_proof import rows
+from service.features.audit_proof.appending import Grown, append
+from service.features.audit_proof.checkpoints import place_of
+from service.features.audit_proof.rows import Row
 from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.restore_epoch import FIRST
 from service.keyspace import KeptHead

@@ -1,57 +1,18 @@
 """The hash chain of a day's entries: each hash covers its entry and the hash before it."""
 
-import hashlib
-import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
-from typing import Final
 
 import msgspec
 
-from service.audit.chain.rows import Row
+from service.audit.key_chain import Chain
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof.rows import Row
+from service.features.audit_proof.store_chain import Head
 from service.records.database.transactions import Connection
-from service.records.logs import chain as log_chain
 from service.records.logs import inserts
-from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
-
-_ID_LENGTH: Final = 8
-
-
-class Chain:
-    """Makes the hashes: HMAC-SHA-256 (RFC 2104) with ``key`` if it is given, else SHA-256.
-
-    Each key, named by ``key_id``, has a chain of its own: a day on which the key changes has two.
-    """
-
-    def __init__(self, key: str = "") -> None:
-        self._keyed = hmac.new(key.encode(), digestmod="sha256") if key else None
-        self.key_id = self._digest(b"portcullis: id of the key").hex()[:_ID_LENGTH] if key else ""
-
-    def begin(self, log: Log, day: date) -> bytes:
-        """Return the hash before the first entry of a day."""
-        return self._digest(f"portcullis: {log} {day}".encode())
-
-    def link(self, before: bytes, number: int, canonical: bytes) -> bytes:
-        """Return the hash of entry ``number`` (from 1) after the hash ``before``."""
-        return self._digest(before + number.to_bytes(8) + canonical)
-
-    def sealed(self, head: Head) -> Head:
-        """Return ``head`` with a seal over its other fields."""
-        parts = (head.log, head.day, head.key_id, head.number, head.hash.hex(), head.prior_day, head.dropped)
-        return replace(head, seal=self.seal(f"head {parts}"))
-
-    def seal(self, facts: str) -> bytes:
-        """Return the seal over ``facts``, which begin with the kind of record that they are of."""
-        return self._digest(f"portcullis: {facts}".encode())
-
-    def _digest(self, content: bytes) -> bytes:
-        if self._keyed is not None:
-            keyed = self._keyed.copy()  # a key is costly to prepare
-            keyed.update(content)
-            return keyed.digest()
-        return hashlib.sha256(content).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +22,12 @@ class Grown:
     head: Head
     before: int
     before_hash: bytes
+
+
+def sealed(chain: Chain, head: Head) -> Head:
+    """Return ``head`` with a seal over its other fields."""
+    parts = (head.log, head.day, head.key_id, head.number, head.hash.hex(), head.prior_day, head.dropped)
+    return replace(head, seal=chain.seal(f"head {parts}"))
 
 
 async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[Row]) -> list[Grown]:
@@ -80,7 +47,7 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
         )
     before = dict(heads)
     lines = _linked(chain, rows, heads)
-    await inserts.insert_all(connection, log, lines, _as_json(map(chain.sealed, heads.values())))
+    await inserts.insert_all(connection, log, lines, _as_json(sealed(chain, head) for head in heads.values()))
     return [Grown(heads[day], head.number, head.hash) for day, head in before.items()]
 
 

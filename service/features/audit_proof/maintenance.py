@@ -7,15 +7,16 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from service.audit.chain.form import Chain
+from service.audit.key_chain import Chain
 from service.errors import Unavailable
+from service.features.audit_proof import store_chain as log_chain
+from service.features.audit_proof import store_months as log_months
+from service.features.audit_proof.appending import sealed
+from service.features.audit_proof.store_chain import Head
 from service.kernel.feature import provided
 from service.kernel.restore_epoch import FIRST
 from service.records.database.transactions import Connection, Database
 from service.records.installation import restore_epochs
-from service.records.logs import chain as log_chain
-from service.records.logs import months as log_months
-from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
 from service.settings import Oplog
 
@@ -140,11 +141,16 @@ class Upkeep:
                 if lagging:
                     _log.error("a month was dropped before its export", **_lag_facts(log, month, lagging))
                 gone = await log_months.drop(connection, log, month)
-                marked = [self._chain.sealed(head) for head in gone]
+                marked = [sealed(self._chain, head) for head in gone]
                 if marked:
                     await log_chain.save(connection, marked)
                 _log.info("a month of a log was dropped", log=log, month=f"{month:%Y-%m}")
         return True
+
+
+def upkeep_of(database: Database, settings: Oplog, hold_days: int) -> Upkeep:
+    """Return the maintenance of the logs by ``settings``."""
+    return Upkeep(database, Chain(settings.chain_key), retention(settings), hold_days=hold_days)
 
 
 async def _lagging(connection: Connection, log: Log, month: date) -> list[str]:

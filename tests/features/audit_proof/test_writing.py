@@ -9,15 +9,15 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import select
 
-from service.audit.chain.form import Chain
-from service.audit.chain.writer import Writing
 from service.audit.collector import Collector, Counts
 from service.audit.entries import encode
 from service.audit.journal import Sender
+from service.audit.key_chain import Chain
 from service.audit.redaction import MOST_VALUES, kept_changes
 from service.audit.stream_consumer import Writer
 from service.errors import Unavailable
 from service.features.audit_proof.days import Audit
+from service.features.audit_proof.writer import Writing
 from service.kernel.coded_sentences import Sentence
 from service.kernel.origin import MOST_TARGETS, ChangeRecord, values_change
 from service.keyspace import Done, LogCounts, LogQueue
