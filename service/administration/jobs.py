@@ -8,7 +8,7 @@ from typing import Final
 
 from service.audit.writing import upkeep_of
 from service.jobs.housekeeping import forget_bans
-from service.jobs.runner import Job, JobRunner
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence
 from service.kernel.feature import insert_after, on_by, provided, sole
@@ -61,13 +61,3 @@ def _with_features(trunk: Iterable[Job], settings: Settings) -> tuple[Job, ...]:
         for job in feature.part(feature.jobs)(settings) if feature.jobs else ():
             insert_after(listed, job, job.after)
     return tuple(listed)
-
-
-def runner_of(settings: Settings, worker: str) -> JobRunner:
-    """Return the runner of jobs in this process; ``worker`` is the name of the process."""
-
-    def opened() -> Database:
-        url = settings.database.direct_url or settings.database.url  # a job may hold a connection for long
-        return Database(url, pool_size=3, timeout=settings.database.timeout)
-
-    return JobRunner(opened, worker)

@@ -82,7 +82,7 @@ class Container:
         self.slot = slot
         self.trail.journal.name_worker(worker)
         self.policy.watch.name_worker(worker, slot.former)
-        self.node.runner.worker = worker
+        self.node.scheduler.runner.worker = worker
         for part in self.parts.values():
             part.name_worker(worker)
 

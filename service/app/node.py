@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from service.administration.jobs import all_jobs, runner_of
+from service.administration.jobs import all_jobs
 from service.app.audit_trail import Trail
 from service.app.policy import PolicyParts
 from service.app.readiness import EnvironmentChecks, readiness
 from service.app.stores import Stores
-from service.jobs.runner import JobRunner
-from service.jobs.scheduler import Scheduler
+from service.jobs.job import Schedule
+from service.kernel.feature import sole
 from service.settings import Settings
 from service.web.observability.readiness import ReadinessChecks
 from service.web.requests.credentials import OperatorToken
@@ -21,8 +21,7 @@ class Node:
     environment_checks: EnvironmentChecks
     readiness: ReadinessChecks
     operator_token: OperatorToken
-    scheduler: Scheduler
-    runner: JobRunner
+    scheduler: Schedule
 
 
 def make(
@@ -34,9 +33,7 @@ def make(
     worker: str,
 ) -> Node:
     """Return the checks, jobs and readiness of the worker with that name."""
-    jobs = all_jobs(settings)
-    runner = runner_of(settings, worker)
-    scheduler = Scheduler(jobs, stores.database, runner)
+    scheduler: Schedule = sole("scheduler")(all_jobs(settings), stores.database, settings, worker)
     environment_checks = EnvironmentChecks(settings)
     return Node(
         environment_checks=environment_checks,
@@ -52,5 +49,4 @@ def make(
         ),
         operator_token=OperatorToken(settings.server.metrics_token),
         scheduler=scheduler,
-        runner=runner,
     )

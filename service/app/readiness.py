@@ -8,7 +8,7 @@ from service.audit.journal import Journal
 from service.authz.engine.rules import LAYERS
 from service.authz.publishing.watch import PolicyWatch
 from service.files.object_store import FilesCheck, ObjectStore
-from service.jobs.scheduler import Scheduler
+from service.jobs.job import Schedule
 from service.kernel.clock import rfc3339
 from service.kernel.feature import provided
 from service.kernel.metrics import Health, Sample, counted
@@ -63,7 +63,7 @@ def readiness(
     clock_watch: ClockWatch,
     objects: ObjectStore,
     journal: Journal,
-    scheduler: Scheduler,
+    scheduler: Schedule,
     environment_checks: EnvironmentChecks,
 ) -> ReadinessChecks:
     """Return the readiness checks of the worker that ``watch`` belongs to."""

@@ -18,6 +18,8 @@ NAMES = (
     "services",
     "files",
     "idempotency",
+    "workbooks",
+    "webhooks",
     "account_links",
     "dormant_accounts",
     "bulk_acts",

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from dev import environment_of_npm
-from service.authn import leaked_passwords_build as build
 from service.authn.password_rules import (
     FILE,
     PasswordRules,
@@ -23,6 +22,7 @@ from service.authn.password_rules import (
 )
 from service.records.user_list import UserValues
 from service.settings import Password
+from tests.authn import leaked_passwords_build as build
 from tests.support.cases import with_each
 from tests.support.left_out import NO_NODE
 

@@ -6,7 +6,7 @@ import pytest
 
 from service.features.notices.sentences import STORED_FAULTS as STORED_MAIL_FAULTS
 from service.features.notices.sentences import sentence as of_notices
-from service.jobs.posting import STORED_FAULTS
+from service.features.webhooks.posting import STORED_FAULTS
 from service.kernel.coded_sentences import OTHER, Sentence, parameters_of
 from service.kernel.core_sentences import every_sentence, sentence
 from service.kernel.stored_sentences import STORED_REFUSALS, StoredSentences

@@ -104,7 +104,7 @@ def test_a_worker_takes_the_application_in_its_own_place(handover: Handover, set
     sending = container.parts["export"]
     assert isinstance(sending, Sending)
     (delivery,) = sending.exporter.deliveries
-    assert {container.policy.watch.worker, container.node.runner.worker, delivery.worker} == {name}
+    assert {container.policy.watch.worker, container.node.scheduler.runner.worker, delivery.worker} == {name}
     journal = container.trail.journal
     assert {journal._worker, journal._sender.worker, journal._writer.worker} == {name}
     assert container.slot is part_in(container).metrics.slot is place

@@ -3,7 +3,7 @@
 from typing import Final
 
 from service.features.access_requests import store
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database

@@ -9,7 +9,7 @@ from service.features.account_links.forgotten_passwords import answer_requests
 from service.features.account_links.links import links_of
 from service.features.account_links.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import mailer_of, notices_of
 from service.records import account_control

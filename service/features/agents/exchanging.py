@@ -43,7 +43,7 @@ class InvalidTargetError(OAuth2Error):  # type: ignore[misc]  # Authlib ships no
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TokenExchange:
-    """See ``service.authn.token_exchange``; ``lasts`` is the life of a token in seconds."""
+    """See ``service.features.services.token_exchange``; ``lasts`` is the life of a token in seconds."""
 
     callers: AgentCallers
     tokens: Tokens

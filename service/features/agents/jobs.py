@@ -5,7 +5,7 @@ from typing import Final
 from service.features.agents import store_delegations
 from service.features.agents.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings

@@ -10,7 +10,7 @@ from service.authz.engine import rules
 from service.features.api_document.problems import SCHEMAS
 from service.kernel import assurance, identity, metrics, notify, persons, value_rules
 from service.kernel.feature import declared
-from service.records import factors, jobs, menus, openings, user_list
+from service.records import factors, menus, openings, user_list
 from service.records.logs import events
 from service.records.schema import rights
 from service.web.content import streams
@@ -29,7 +29,6 @@ _TYPES: Final[Mapping[str, Any]] = {
     "ExportFormat": streams.Format,
     "FactorKind": factors.FactorKind,
     "Gender": user_list.Gender,
-    "JobOutcome": jobs.Outcome,
     "LoginEvent": events.SessionEvent,
     "LoginOutcome": events.Outcome,
     "MenuType": menus.MenuType,

@@ -4,7 +4,7 @@ from functools import partial
 
 from service.features.assignments import store_ends
 from service.features.assignments.upkeep import settle_ends
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.notify import notices_of
 from service.settings import Settings
 

@@ -6,7 +6,7 @@ from typing import Final
 from service.features.audit_proof.history_seals import anchor_name, chains_of, seal_history
 from service.features.audit_proof.sentences import sentence
 from service.features.audit_proof.verification import anchors_of, verify_again
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database

@@ -10,7 +10,7 @@ from service.features.chat import store
 from service.features.chat.sending import send_test
 from service.features.chat.sentences import sentence
 from service.features.chat.store import Standing
-from service.jobs.posting import STORED_FAULTS, PostFault
+from service.features.webhooks.posting import STORED_FAULTS, PostFault
 from service.records.database.transactions import Database
 from service.settings import Settings
 from service.settings.chats import ChatFormat, ChatKind

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from service.cli.output import say
 from service.features.chat.sending import send_test
-from service.jobs.posting import PostFault
+from service.features.webhooks.posting import PostFault
 from service.operator.errors import LaunchError
 from service.settings import load
 

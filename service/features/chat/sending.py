@@ -13,8 +13,8 @@ from service.features.chat import store
 from service.features.chat.bodies import body_of, message_of
 from service.features.chat.sentences import sentence
 from service.features.chat.store import ChatMessage
-from service.jobs.posting import PostFault, post
-from service.jobs.runner import Job
+from service.features.webhooks.posting import PostFault, post
+from service.jobs.job import Job
 from service.kernel.clock import now
 from service.kernel.coded_sentences import Sentence
 from service.kernel.languages import spelling_of

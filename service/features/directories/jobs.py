@@ -1,7 +1,7 @@
 """The job that assigns roles again after a mapping has changed."""
 
 from service.features.directories import store
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database

@@ -13,7 +13,7 @@ from service.features.events.delivery import message_id_of
 from service.features.events.sending import send_test
 from service.features.events.sentences import sentence
 from service.features.events.store_destinations import StoredDestination
-from service.jobs.posting import STORED_FAULTS, PostFault
+from service.features.webhooks.posting import STORED_FAULTS, PostFault
 from service.records.database.transactions import Database
 from service.settings import EventDestination, EventInclude, EventKind, Settings
 from service.web.messages.context import RequestContext

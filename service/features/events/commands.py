@@ -11,7 +11,7 @@ from service.cli.output import aligned, say, show
 from service.features.events import store_destinations
 from service.features.events.sending import send_test
 from service.features.events.store_destinations import StoredDestination
-from service.jobs.posting import PostFault
+from service.features.webhooks.posting import PostFault
 from service.kernel.clock import rfc3339
 from service.kernel.text import counted, printable
 from service.operator.database import with_connection

@@ -15,7 +15,7 @@ from service.errors import Unavailable
 from service.features.events import store, store_destinations
 from service.features.events.store import RightsEvent
 from service.features.events.store_destinations import StoredDestination
-from service.jobs.posting import Post, PostFault, posting
+from service.features.webhooks.posting import Post, PostFault, posting
 from service.kernel.clock import rfc3339
 from service.kernel.webhooks import GONE
 from service.records.database.transactions import Database

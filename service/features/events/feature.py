@@ -8,6 +8,7 @@ FEATURE = Feature(
     name="events",
     title="Events about rights, recorded with their cause and sent to webhooks",
     off=True,
+    needs=("webhooks",),
     paths=("/api/webhook",),
     settings=("events.destinations",),
     tags={"webhook": "Destinations of events about rights."},

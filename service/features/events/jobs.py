@@ -7,7 +7,7 @@ from typing import Final
 from service.features.events import store, store_destinations
 from service.features.events.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Connection, Database
 from service.settings import Events, Settings

@@ -21,7 +21,7 @@ class Webhooks(Part):
     def __init__(self, container: Container) -> None:
         settings = container.settings
         self._database = pool(settings.database, EVENT_CONNECTIONS, WITHIN)
-        worker = container.node.runner.worker
+        worker = container.worker
         self.deliveries = [
             Delivery(destination, self._database, worker) for destination in settings.events.destinations
         ]

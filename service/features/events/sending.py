@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from service.features.events.delivery import body_of, message_id
 from service.features.events.store import RightsEvent
-from service.jobs.posting import post
+from service.features.webhooks.posting import post
 from service.kernel.clock import now
 from service.settings import EventDestination
 

@@ -8,7 +8,7 @@ FEATURE = Feature(
     name="export",
     title="Export of the logs to other systems, and the decision log",
     off=True,
-    needs=("decision_log",),
+    needs=("decision_log", "webhooks"),
     settings=("policy.decision_log", "export.destinations"),
     commands=(
         FeatureCommands(

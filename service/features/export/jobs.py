@@ -7,7 +7,7 @@ from typing import Final
 from service.features.export import store_entries
 from service.features.export.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Connection, Database
 from service.settings import Settings

@@ -22,7 +22,7 @@ class Sending(Part):
     def __init__(self, container: Container) -> None:
         settings = container.settings
         database = pool(settings.database, EXPORT_CONNECTIONS, WITHIN)
-        self.exporter = Exporter(settings.export, database, container.node.runner.worker)
+        self.exporter = Exporter(settings.export, database, container.worker)
         self.decisions = self._log = decision_log(settings.policy, self.exporter.outbox)
         self.runs = self.exporter.run
         if self._log is not None:

@@ -13,7 +13,7 @@ import httpx
 
 from service import __version__
 from service.features.export.entry import Encoding, Entry, Failed, Refused, encoded_all
-from service.jobs.posting import finish
+from service.features.webhooks.posting import finish
 from service.kernel.webhooks import GONE, SigningKey, seconds_of, signed_headers
 from service.settings import Destination
 from service.settings.destinations import signing_keys

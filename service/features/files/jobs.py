@@ -3,7 +3,7 @@
 from service.features.files.orphan_cleanup import LONGEST, OrphanCleanup
 from service.features.files.sentences import sentence
 from service.files.object_store import object_store
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings

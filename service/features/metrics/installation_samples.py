@@ -14,13 +14,13 @@ from service.features.audit_proof.store_chain import Verification
 from service.features.notices import store_mail as mail
 from service.features.notices.store_mail import MailStanding
 from service.features.operations import store as backups
+from service.features.operations import store_jobs as jobs
 from service.features.operations.store import Standing
-from service.jobs.runner import Job
+from service.features.operations.store_jobs import StoredJob
+from service.jobs.job import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
-from service.records import jobs
 from service.records.database.transactions import Database
-from service.records.jobs import StoredJob
 from service.records.logs.inserts import Log
 from service.records.published import policy_revisions, policy_workers
 from service.records.published.policy_workers import PolicyWorker

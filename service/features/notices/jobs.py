@@ -7,7 +7,7 @@ from service.features.notices.sending import Sending
 from service.features.notices.sentences import sentence
 from service.features.second_factors.sealing import FactorKeys
 from service.jobs.housekeeping import forget_in_portions
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Database
 from service.settings import Settings

@@ -5,9 +5,9 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.errors import NotFound
-from service.jobs.runner import Job
-from service.jobs.scheduler import Scheduler
-from service.records import jobs
+from service.features.operations import store_jobs as jobs
+from service.features.operations.scheduler import Scheduler
+from service.jobs.job import Job
 from service.records.database.transactions import Connection, Database
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, needs, writes

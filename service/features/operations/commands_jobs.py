@@ -6,17 +6,18 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from time import perf_counter
 from typing import Any, Final
 
-from service.administration.jobs import all_jobs, runner_of
+from service.administration.jobs import all_jobs
 from service.audit.journal import enter
 from service.cli.lazy_commands import Parts, add_data, add_usual
 from service.cli.output import aligned, say, show
+from service.features.operations import store_jobs as jobs
 from service.features.operations.api_jobs import JobState, JobStates, states
-from service.jobs.runner import Busy, Job
+from service.features.operations.job_runner import Busy, runner_of
+from service.jobs.job import Job
 from service.operator.database import with_connection
 from service.operator.errors import LaunchError
 from service.operator.stores import reachable
 from service.operator.who import log_to_errors, operator_event, operator_name
-from service.records import jobs
 from service.records.database.transactions import Connection
 from service.settings import Settings, load
 

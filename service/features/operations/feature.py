@@ -11,7 +11,10 @@ FEATURE = Feature(
         "jobs": "Jobs of the service, and the results of their runs.",
         "system": "Findings about the installation: faults and warnings.",
     },
-    enumerations={"FindingState": "ok warning fault unknown"},
+    enumerations={
+        "FindingState": "ok warning fault unknown",
+        "JobOutcome": "running done failed stopped abandoned",
+    },
     commands=(
         FeatureCommands(
             "",
@@ -36,5 +39,5 @@ FEATURE = Feature(
     sentences="sentences:sentence",
     tables="schema",
     routes="api:add_routes",
-    provides={"environment": "environment:Environment"},
+    provides={"scheduler": "scheduler:scheduler_of", "environment": "environment:Environment"},
 )

@@ -5,7 +5,7 @@ from functools import partial
 from service.features.personal_data import store_persons
 from service.features.personal_data.erasures import Passes
 from service.features.personal_data.sentences import sentence
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database

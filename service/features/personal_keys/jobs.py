@@ -4,7 +4,7 @@ from functools import partial
 
 from service.features.personal_keys import store
 from service.features.personal_keys.sentences import sentence
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import Facts, Notices, notices_of
 from service.records.database.transactions import Database

@@ -2,7 +2,7 @@
 
 from service.features.reviews import store
 from service.features.reviews.sentences import sentence
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.kernel.notify import notices_of
 from service.records.database.transactions import Database

@@ -8,7 +8,7 @@ import structlog
 from service.features.service_accounts import store
 from service.features.service_accounts.sentences import sentence
 from service.jobs.housekeeping import forget_in_portions
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.clock import rfc3339
 from service.kernel.coded_sentences import Sentence
 from service.records.database.transactions import Connection, Database

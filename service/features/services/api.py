@@ -3,10 +3,10 @@
 from typing import Any
 
 from service.administration.changes import Changes
-from service.authn.token_exchange import token_exchange_of
 from service.features.services import api_oauth, api_services
 from service.features.services.edits import OPENINGS, SERVICES
 from service.features.services.oauth import ClientCredentials, Introspection
+from service.features.services.token_exchange import token_exchange_of
 from service.web.requests.routes import Routes
 
 

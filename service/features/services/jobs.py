@@ -1,6 +1,6 @@
 """The job that publishes the policy without public access that has ended."""
 
-from service.jobs.runner import Job
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.records import openings
 from service.records.database.transactions import Database

@@ -26,7 +26,6 @@ from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 
 from service.authn.authenticate import Authenticator
 from service.authn.key_callers import KeyCaller, KeyCallers, is_client
-from service.authn.token_exchange import EXCHANGE, TokenExchange
 from service.authn.token_lifetime import LEAST, life_left
 from service.authn.tokens import Tokens
 from service.authn.verified import Authenticated
@@ -34,6 +33,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ACCOUNT
 from service.errors import AccountBanned, Conflict, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.features.services.sentences import sentence
+from service.features.services.token_exchange import EXCHANGE, TokenExchange
 from service.kernel.codes import intersection, is_code
 from service.kernel.identity import Caller, standing_of
 from service.kernel.services import PORTCULLIS

@@ -16,6 +16,7 @@ import structlog
 from msgspec import Meta, Struct
 
 from service.kernel.clock import now
+from service.kernel.feature import sole
 from service.kernel.text import escape_formula
 from service.web.messages.schema import Moment, Schema, json_text
 
@@ -246,11 +247,9 @@ async def _workbook(
     columns: Mapping[str, Any],
     cells: Callable[[T], Iterable[Any]],
 ) -> AsyncGenerator[bytes, None]:
-    from service.web.content.workbooks import Workbook  # noqa: PLC0415 - few workers write one
-
     times = {column for column, kind in columns.items() if _is_time(kind)}
     texts = {column for column in columns if column == "id" or column.endswith("Id")}
-    book = Workbook(name, list(columns), times=times, texts=texts)
+    book = sole("workbook")(name, list(columns), times=times, texts=texts)
     chunk = await asyncio.to_thread(book.begin)
     async with aclosing(batches):
         async for batch in batches:

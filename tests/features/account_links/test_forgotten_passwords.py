@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from service.records import jobs
+from service.features.operations import store_jobs as jobs
 from service.records.database.transactions import Database
 from tests.features.account_links.conftest import MAILING, NEW, Mailing, shape
 from tests.features.second_factors.conftest import PASSWORD, Person

@@ -12,7 +12,7 @@ import pytest
 
 from service.features.events.delivery import body_of, message_id
 from service.features.events.store import RightsEvent
-from service.jobs.posting import PostFault, post
+from service.features.webhooks.posting import PostFault, post
 from service.kernel.clock import now
 from service.settings import EventDestination
 from tests.support.running import ROOT

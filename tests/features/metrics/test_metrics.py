@@ -25,10 +25,10 @@ from service.features.metrics.worker_metrics import WorkerMetrics
 from service.features.metrics.worker_samples import worker_samples
 from service.features.notices.store_mail import MailStanding
 from service.features.operations.store import Standing
+from service.features.operations.store_jobs import StoredJob
 from service.kernel.metrics import Durations, Sample
 from service.kernel.worker_slot import Slot
 from service.keyspace import LogQueue
-from service.records.jobs import StoredJob
 from service.records.published.policy_workers import PolicyWorker
 from service.web.observability.exposition import exposition
 from tests.support.inside import inside_published

@@ -7,9 +7,11 @@ from service.administration.jobs import all_jobs
 from service.errors import Unavailable
 from service.features.audit_proof import store_months as months
 from service.features.operations import store as backups
+from service.features.operations import store_jobs as jobs
+from service.features.operations.scheduler import LOOK_EVERY
 from service.features.operations.sentences import sentence
-from service.jobs.runner import Job
-from service.jobs.scheduler import LOOK_EVERY
+from service.features.operations.store_jobs import StoredJob
+from service.jobs.job import Job
 from service.keyspace import LogCounts, SessionStore
 from service.operator.findings import (
     Finding,
@@ -19,8 +21,6 @@ from service.operator.findings import (
     ok,
     warning,
 )
-from service.records import jobs
-from service.records.jobs import StoredJob
 from service.records.logs.inserts import Log
 
 NEW: Final = timedelta(days=7)

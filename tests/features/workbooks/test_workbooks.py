@@ -10,9 +10,9 @@ from typing import Any
 import openpyxl
 import pytest
 
-from service.web.content import workbooks
+from service.features.workbooks import workbooks
+from service.features.workbooks.workbooks import MOST_CHARACTERS, Workbook, cut
 from service.web.content.streams import TableFormat, export
-from service.web.content.workbooks import MOST_CHARACTERS, Workbook, cut
 from service.web.messages.schema import Moment, Schema
 from tests.support.cases import with_each
 

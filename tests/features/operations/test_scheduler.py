@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.jobs.runner import Busy, Job, JobRunner
-from service.jobs.scheduler import LOOK_EVERY, Scheduler
+from service.features.operations import store_jobs as jobs
+from service.features.operations.job_runner import Busy, JobRunner
+from service.features.operations.scheduler import LOOK_EVERY, Scheduler
+from service.features.operations.store_jobs import KEPT, JobRun
+from service.jobs.job import Job
 from service.kernel.operator_error import OperatorError
-from service.records import jobs
 from service.records.database.transactions import Connection, Database
-from service.records.jobs import KEPT, JobRun
 from tests.support.running import ROOT
 
 HOUR = 3600.0
@@ -129,8 +130,8 @@ async def test_a_job_of_a_killed_process_is_taken_over_and_its_run_is_abandoned(
     program = textwrap.dedent(
         """
         import asyncio, sys
-        from service.jobs.runner import Job
-        from service.jobs.runner import JobRunner
+        from service.jobs.job import Job
+        from service.features.operations.job_runner import JobRunner
         from service.records.database.transactions import Database
 
         async def hang(_database):

@@ -1,7 +1,7 @@
 """One run of a job: claimed, bounded, and recorded with its outcome."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -10,51 +10,14 @@ from typing import Final, TypeAlias
 import structlog
 
 from service.errors import Refusal, Unavailable
+from service.features.operations import store_jobs as jobs
+from service.features.operations.store_jobs import JobRun
+from service.jobs.job import Job
 from service.kernel.coded_sentences import Sentence
 from service.kernel.core_sentences import sentence
-from service.kernel.metrics import Sample
 from service.kernel.operator_error import OperatorError
-from service.records import jobs
-from service.records.database.transactions import Connection, Database
-from service.records.jobs import JobRun
-
-Work: TypeAlias = Callable[[Database], Awaitable[str]]
-"""Does the work with a database of its own, and returns a summary in a few words: a coded sentence, or a
-text of an extension.
-
-Raises OperatorError with the problem for the operator, in words without a secret.
-"""
-Pending: TypeAlias = Callable[[Connection], Awaitable[bool]]
-"""Returns, by one short query, whether a job has work."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Work that is repeated every ``interval`` seconds; None: only on request.
-
-    A run that takes longer than ``within`` seconds is stopped, and has failed. After a failure the job is due
-    again in ``retry`` seconds, or after its interval, if that is shorter. If ``pending`` finds no work, a
-    scheduled run is skipped, neither recorded nor logged: a job may be due every few seconds. A job of a
-    feature follows the job named ``after``, or comes last. ``samples`` yields this worker's metrics of the
-    work.
-    """
-
-    name: str
-    title: str
-    work: Work
-    interval: float | None
-    within: float = 600.0
-    retry: float = 300.0
-    pending: Pending | None = None
-    after: str = ""
-    samples: Callable[[], Iterable[Sample]] = tuple
-
-    def again_in(self, *, failed: bool) -> float | None:
-        """Return the seconds from the end of a run to the next one; None without a schedule."""
-        if self.interval is None or not failed:
-            return self.interval
-        return min(self.interval, self.retry)
-
+from service.records.database.transactions import Database
+from service.settings import Settings
 
 OpenDatabase: TypeAlias = Callable[[], Database]
 """Opens a database of its own for a run, with room for three connections."""
@@ -127,6 +90,16 @@ class JobRunner:
         if not in_time:
             _log.warning("a run has lost its lock, and another one took its place", job=job.name, run=run.id)
         return ended
+
+
+def runner_of(settings: Settings, worker: str) -> JobRunner:
+    """Return the runner of jobs in this process; ``worker`` is the name of the process."""
+
+    def opened() -> Database:
+        url = settings.database.direct_url or settings.database.url  # a job may hold a connection for long
+        return Database(url, pool_size=3, timeout=settings.database.timeout)
+
+    return JobRunner(opened, worker)
 
 
 def _bounded(detail: Sentence) -> Sentence:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from service.jobs import posting
-from service.jobs.posting import PostFault, is_allowed, post
+from service.features.webhooks import posting
+from service.features.webhooks.posting import PostFault, is_allowed, post
 from service.settings import ChatDestination
 from tests.features.chat.receiver import receiving
 from tests.support.cases import with_each

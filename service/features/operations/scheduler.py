@@ -9,11 +9,13 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
-from service.jobs.runner import Busy, Job, JobRunner
+from service.features.operations import store_jobs as jobs
+from service.features.operations.job_runner import Busy, JobRunner, runner_of
+from service.features.operations.store_jobs import StoredJob
+from service.jobs.job import Job
 from service.kernel.metrics import Health
-from service.records import jobs
 from service.records.database.transactions import Connection, Database
-from service.records.jobs import StoredJob
+from service.settings import Settings
 
 LOOK_EVERY: Final = 600.0
 """Maximum seconds between two checks: other processes may have changed the schedule."""
@@ -43,7 +45,7 @@ class Scheduler:
     ) -> None:
         self.jobs: Final = tuple(all_jobs)
         self._database = database
-        self._runner = runner
+        self.runner: Final = runner
         self._busy_for = busy_for
         self._spread = spread
         self._woken = asyncio.Event()
@@ -120,7 +122,7 @@ class Scheduler:
     async def _run(self, job: Job) -> bool:
         """Run ``job`` if it is still due; False if another worker runs it."""
         try:
-            ended = await self._runner.run(job)
+            ended = await self.runner.run(job)
         except Busy:
             return False
         if ended is not None:
@@ -129,3 +131,8 @@ class Scheduler:
 
     def _random(self) -> float:
         return self._spread * secrets.randbelow(1000) / 1000
+
+
+def scheduler_of(all_jobs: Sequence[Job], database: Database, settings: Settings, worker: str) -> Scheduler:
+    """Return the scheduler of ``worker``, whose runs have connections of their own."""
+    return Scheduler(all_jobs, database, runner_of(settings, worker))

@@ -1,0 +1,1 @@
+"""Posts to receivers of webhooks, for the features that send events, notices and logs."""

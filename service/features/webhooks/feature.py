@@ -1,0 +1,5 @@
+"""Posts to webhooks as a feature."""
+
+from service.kernel.feature import Feature
+
+FEATURE = Feature(name="webhooks", title="Posts to receivers of webhooks")

@@ -1,0 +1,1 @@
+"""Tables as XLSX workbooks."""

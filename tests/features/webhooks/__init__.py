@@ -1,0 +1,1 @@
+"""Tests of posts to receivers of webhooks."""
