@@ -7,7 +7,6 @@ import msgspec
 
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import (
     ACCOUNT,
     APPROVE,
@@ -27,6 +26,7 @@ from service.laboratory.analysis.explain import registered_by
 from service.laboratory.analysis.request_paths import request_path
 from service.laboratory.proof.batch_decider import all_requests
 from service.laboratory.proof.conditions import Condition, condition_of, line_answers, wildcards_of
+from service.laboratory.proof.request_classes import RequestClass
 
 OBJECTS: Final = {layer.upper(): layer for layer in LAYERS if layer != ASSURANCE}
 """The provable layers, by the word that the command line takes in place of a method."""

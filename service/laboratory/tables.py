@@ -55,8 +55,8 @@ from service.kernel.services import (
     Service,
     split_object,
 )
-from service.kernel.strict_yaml import OWN, Document, YamlError, document_of, read_within
 from service.laboratory.analysis.explain import Reason
+from service.laboratory.strict_yaml import OWN, Document, YamlError, document_of, read_within
 from service.settings.sections.policy import Demands
 
 

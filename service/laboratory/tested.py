@@ -29,9 +29,9 @@ from service.authz.publishing.shipped import Shipped, policy_folder, read_named
 from service.kernel.extension import CASES
 from service.kernel.permission_catalogue import Page, permissions
 from service.kernel.request_objects import ask, stage_for, stage_takes
-from service.kernel.strict_yaml import Document
 from service.laboratory.invariants.checking import check
 from service.laboratory.mutation import Bench, Coverage, Mutation
+from service.laboratory.strict_yaml import Document
 from service.laboratory.table_run import Failure, run_tables
 from service.laboratory.tables import (
     Asks,

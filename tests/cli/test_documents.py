@@ -13,7 +13,7 @@ from service.features.tables.commands import BOUNDS, MOST_JSON_VALUES, as_lines,
 from service.features.tables.resource_import import ImportPlan, operations_of
 from service.kernel.operator_error import OperatorError
 from service.kernel.services import Service
-from service.kernel.strict_yaml import YamlError
+from service.laboratory.strict_yaml import YamlError
 from tests.support.cases import with_each
 from tests.support.running import ROOT
 

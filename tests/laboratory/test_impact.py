@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import ENDPOINT, Rule
 from service.authz.publishing.derive import derive
 from service.kernel.services import BoundResource, Service
 from service.laboratory.analysis.impact import Difference, Roles, Standing, differences
+from service.laboratory.proof.external_classes import every_compared_class
+from service.laboratory.proof.request_classes import RequestClass
 from tests.support.unstarted import SHIPPED
 
 HELD = ("a:x", "a:y", "b:x", "a:*", "*:x", "*")

@@ -11,7 +11,7 @@ import service.records
 from service.features.policy_history.state_reading import read_state
 from service.kernel import fields
 from service.kernel.fields import ITS_EDIT, ITS_TYPE
-from service.kernel.strict_yaml import YamlError
+from service.laboratory.strict_yaml import YamlError
 from tests.features.tables.tables import faults, send
 from tests.support.cases import with_each
 from tests.support.inside import Inside

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import registered
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE, assured
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.sync import unrouted
@@ -26,6 +25,7 @@ from service.kernel.services import NO_DEMAND, PORTCULLIS
 from service.kernel.write import OvertakenError, Write
 from service.keyspace import SessionStore
 from service.laboratory.analysis.impact import Difference, Move, Roles, Standing, differences, passing
+from service.laboratory.proof.request_classes import registered
 from service.records import role_holdings, role_rights
 from service.records.database.transactions import Connection, Database
 from service.records.giving_way import paced

@@ -7,7 +7,6 @@ from functools import cache, partial
 from itertools import compress
 from typing import Final, TypeAlias, TypeVar
 
-from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import APPROVE, ASSURANCE, REQUEST, assured
 from service.kernel.text import escape_formula
 from service.laboratory.analysis.demands import Demands, demanded, demands_on, least_words
@@ -16,6 +15,7 @@ from service.laboratory.analysis.impact import Standing
 from service.laboratory.analysis.opening_codes import OpeningCodes
 from service.laboratory.proof.batch_decider import DecidingLines, all_requests, deciding_lines
 from service.laboratory.proof.conditions import Clauses, clauses_of, lets_visitors_pass
+from service.laboratory.proof.request_classes import RequestClass
 from service.laboratory.reporting.document import Block, Cell, Document, Paragraph, Section, Table
 
 _AT_ONCE: Final = 4096

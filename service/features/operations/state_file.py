@@ -7,8 +7,8 @@ from service.errors import Conflict
 from service.features.policy_history import stored_state
 from service.features.policy_history.state_edits import edits_between
 from service.features.policy_history.state_reading import read_state
-from service.kernel.strict_yaml import YamlError
 from service.kernel.text import counted, printable
+from service.laboratory.strict_yaml import YamlError
 from service.operator.findings import Finding, Installation, fault, few, ok, warning
 
 _DONE: Final = {"create": "missing", "update": "changed", "delete": "not in the file"}

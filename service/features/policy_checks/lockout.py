@@ -11,7 +11,6 @@ from typing import Final
 
 from service.authz.engine.lines import changes
 from service.authz.engine.policy import Policy, is_registered
-from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.rules import ANYONE, ASSURANCE, ENDPOINT, OF_REQUESTS, RESOURCE, assured
 from service.errors import Conflict
 from service.kernel.assurance import STRENGTHS, Acr, challenge_of
@@ -19,6 +18,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.core_sentences import sentence
 from service.kernel.permission_catalogue import ADMINISTERING
 from service.laboratory.proof.batch_decider import BatchDecider
+from service.laboratory.proof.request_classes import RequestClass, registered, request_classes
 from service.records import role_rights
 from service.records.database.transactions import Connection
 

@@ -17,10 +17,10 @@ from service.features.policy_history.state_entries import FORMAT, OPTIONAL, memb
 from service.kernel.codes import MOST_LINKED, is_code
 from service.kernel.fields import ITS_TYPE, Rule
 from service.kernel.services import PORTCULLIS, has_ended, is_opening_word, is_other_service, split_object
-from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
 from service.kernel.type_faults import type_faults
 from service.kernel.value_rules import METHOD
+from service.laboratory.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.records.roles import RoleCode
 
 _ENDING: Final = "@anyone until 2026-12-31T00:00:00Z"

@@ -26,8 +26,8 @@ from service.features.tables.resource_import import (
 )
 from service.kernel.services import PORTCULLIS
 from service.kernel.strict_json import strict_json
-from service.kernel.strict_yaml import Bounds, document_of, read_within
 from service.kernel.text import counted
+from service.laboratory.strict_yaml import Bounds, document_of, read_within
 from service.operator.stores import reachable
 from service.operator.units import caller_named, operator, units_of_work
 from service.operator.who import log_to_errors, operator_event, operator_name

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from service.authz.engine import rules
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Decision, Policy, codes_by_key, tell_span
-from service.authz.engine.request_classes import registered
 from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns, comparable
 from service.kernel.assurance import Satisfied, step_up
 from service.kernel.codes import HeldCodes
@@ -19,6 +18,7 @@ from service.kernel.identity import Caller, codes_asked, standing_of, words_aske
 from service.kernel.services import PORTCULLIS, split_object
 from service.kernel.tracing import current_span, traced
 from service.laboratory.analysis.explain import Reason, reason_of
+from service.laboratory.proof.request_classes import registered
 
 Unanswerable: TypeAlias = Literal["unknown_service", "not_canonical", "no_code"]
 """Why the enforcer is not asked; the answer is no.

@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Final, Generic, TypeVar, overload
 
 from service.authz.engine import rules
-from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
@@ -19,6 +18,7 @@ from service.authz.proof.conditions import (
     line_answers,
 )
 from service.laboratory.proof.escaping import escaping_both
+from service.laboratory.proof.external_classes import every_compared_class
 
 S = TypeVar("S")
 T_co = TypeVar("T_co", covariant=True)

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, RESOURCE, Rule, assured
 from service.kernel.assurance import ANYONE, EVERY_CALLER, LOGIN, WORDS, Satisfied
 from service.laboratory.lint.model import require_grammar
+from service.laboratory.proof.request_classes import RequestClass
 
 Demands: TypeAlias = tuple[tuple[str, ...], ...]
 """The words of the lines about some objects; of each object one must be satisfied."""

@@ -8,7 +8,7 @@ import msgspec
 
 from service.authz.engine.rules import PolicyFileError
 from service.kernel.feature import Feature, about_any
-from service.kernel.strict_yaml import Document, YamlError, read_yaml
+from service.laboratory.strict_yaml import Document, YamlError, read_yaml
 
 FILE = "accepted.yaml"
 """The file of acceptances, in the folder of the policy."""

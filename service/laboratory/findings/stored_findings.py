@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 from service.authz.engine.coverage import losing
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
 from service.authz.engine.rules import UNREGISTERED as UNREGISTERED_REQUESTS
 from service.authz.publishing.sync import unregistered, unrouted
@@ -24,6 +23,7 @@ from service.laboratory.analysis.opening_codes import OpeningCodes
 from service.laboratory.findings.findings import Finding
 from service.laboratory.invariants.statements import NONE, Apart, EndsWithin, Invariants, OnlyRoles
 from service.laboratory.proof.batch_decider import BatchDecider, DecidingLines, all_requests
+from service.laboratory.proof.request_classes import RequestClass, registered, request_classes
 
 UNMET: Final = "demand-unmet"
 

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
 from service.authz.engine.resource_index import by_group, group_of
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, Rule
 from service.kernel.clock import rfc3339
@@ -35,6 +34,7 @@ from service.laboratory.invariants.statements import (
 from service.laboratory.proof.batch_decider import BatchDecider
 from service.laboratory.proof.conditions import Condition, condition_of, line_answers
 from service.laboratory.proof.escaping import escaping
+from service.laboratory.proof.request_classes import RequestClass, decided_alike, registered, request_classes
 from service.laboratory.proof.within import escapes
 
 T = TypeVar("T")

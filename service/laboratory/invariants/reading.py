@@ -23,7 +23,6 @@ from service.authz.engine.rules import (
 from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import is_code
 from service.kernel.core_sentences import sentence
-from service.kernel.strict_yaml import Document, YamlError, read_yaml
 from service.laboratory.invariants.demand_lists import DemandList, demand_faults, exact_demands
 from service.laboratory.invariants.statements import (
     LISTED,
@@ -40,6 +39,7 @@ from service.laboratory.invariants.statements import (
     WithinPerson,
 )
 from service.laboratory.proof.within import Bounded
+from service.laboratory.strict_yaml import Document, YamlError, read_yaml
 
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _WORDS: Final = (ANYONE, LOGIN, NOBODY)

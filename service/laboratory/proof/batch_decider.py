@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Final
 
-from service.authz.engine.external_classes import external_classes
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.rules import ANYONE, ENDPOINT
 from service.kernel.codes import HeldCodes
 from service.laboratory.proof.conditions import Clauses, clauses_of, lets_visitors_pass, line_answers
+from service.laboratory.proof.external_classes import external_classes
+from service.laboratory.proof.request_classes import RequestClass, registered, request_classes
 
 DecidingLines = tuple[tuple[str, ...], tuple[str, ...]]
 """Deciding lines of a request: the codes of the lines of its objects, in both layers."""

@@ -11,7 +11,6 @@ from typing import Final
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import HOLDING
-from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.rules import (
     ANYONE,
     ENDPOINT,
@@ -25,6 +24,7 @@ from service.authz.engine.rules import (
 from service.kernel.codes import HeldCodes
 from service.kernel.core_sentences import sentence
 from service.laboratory.lint.model import require_grammar
+from service.laboratory.proof.request_classes import RequestClass
 
 KINDS: Final = tuple(1 << place for place in range(len(HOLDING)))
 """One bit for each predicate about held codes: the ways in which a caller can hold the code of a line."""

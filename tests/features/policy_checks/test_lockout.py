@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import Rule
 from service.authz.publishing.shipped import read_shipped
@@ -14,6 +13,7 @@ from service.errors import Conflict
 from service.features.policy_checks.lockout import locked_out, require_way_back
 from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import ADMINISTERING, CATALOGUE, codes_by_endpoint
+from service.laboratory.proof.request_classes import registered, request_classes
 from tests.support.cases import with_each
 
 SHIPPED = read_shipped()

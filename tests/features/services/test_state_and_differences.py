@@ -11,8 +11,8 @@ from service.features.policy_history.state import ButtonState, ResourceState, Se
 from service.features.policy_history.state_planning import policy_of
 from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_writing import as_yaml
-from service.kernel.strict_yaml import YamlError
 from service.laboratory.analysis.comparison import differing_requests
+from service.laboratory.strict_yaml import YamlError
 from tests.authz.test_policy import RULES, TEXT
 from tests.laboratory.proof.small import compared_one_by_one
 from tests.support.cases import with_each

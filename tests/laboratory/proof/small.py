@@ -5,7 +5,6 @@ from itertools import combinations, product
 
 from hypothesis import strategies as st
 
-from service.authz.engine.external_classes import every_compared_class
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, GRANT, OF_CODES, RESOURCE, Rule
@@ -13,6 +12,7 @@ from service.kernel.codes import HeldCodes
 from service.laboratory.analysis.comparison import VISITOR, DifferingRequest, PossibleCaller
 from service.laboratory.proof.conditions import Condition, condition_of, line_answers
 from service.laboratory.proof.escaping import escaping_any
+from service.laboratory.proof.external_classes import every_compared_class
 from tests.policies.stock import MODEL
 
 TEXT = MODEL.read_text("utf-8")

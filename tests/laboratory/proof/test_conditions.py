@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given, settings
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, PolicyError
 from service.kernel.codes import HeldCodes
 from service.laboratory.proof.conditions import KINDS, canonical_samples, condition_of, kinds_of, wildcards_of
+from service.laboratory.proof.request_classes import registered, request_classes
 from tests.laboratory.proof.small import CODES, FEW, callers, policies
 
 

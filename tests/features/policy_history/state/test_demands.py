@@ -10,7 +10,7 @@ from service.features.policy_history.state import State
 from service.features.policy_history.state_edits import EditRefusedError, in_words
 from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_writing import as_yaml
-from service.kernel.strict_yaml import YamlError
+from service.laboratory.strict_yaml import YamlError
 from service.records.published import policy_workers
 from tests.features.policy_history.state.conftest import Ground
 

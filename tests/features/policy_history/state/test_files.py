@@ -30,8 +30,8 @@ from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_writing import as_yaml
 from service.kernel.codes import MOST_LINKED
 from service.kernel.sentences import metas_of
-from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
+from service.laboratory.strict_yaml import YamlError
 from service.records.roles import RoleValues
 from tests.support.cases import with_each
 from tests.support.running import ROOT

@@ -13,8 +13,8 @@ from service.features.policy_history.state_entries import members_of
 from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_writing import as_yaml
 from service.kernel.fields import Field, declared
-from service.kernel.strict_yaml import YamlError
 from service.kernel.value_rules import DESCRIPTION
+from service.laboratory.strict_yaml import YamlError
 from service.records.roles import RoleValues
 
 FILE = "format: 1\nmenus: {}\nbuttons: {}\nresources: {}\nroles:\n  auditor: {name: Auditor%s}\n"

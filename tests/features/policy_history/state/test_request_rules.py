@@ -13,7 +13,7 @@ from service.features.policy_history.state import RuleState, StageState, State
 from service.features.policy_history.state_reading import read_state
 from service.features.policy_history.state_report import as_lines, as_markdown
 from service.features.policy_history.state_writing import as_yaml
-from service.kernel.strict_yaml import YamlError
+from service.laboratory.strict_yaml import YamlError
 from service.records.schema.request_rules import request_rule
 from tests.features.policy_history.state.conftest import Ground
 

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import decided_alike, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import Rule
 from service.kernel.codes import HeldCodes
+from service.laboratory.proof.request_classes import decided_alike, registered, request_classes
 from tests.policies.stock import MODEL
 
 TEXT = MODEL.read_text("utf-8")

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import ANY, Compared, RequestClass, compared_classes
 from service.authz.engine.resource_index import PARAMETER, OverlappingPatterns
 from service.authz.engine.rules import UNREGISTERED
 from service.kernel.services import object_of, split_object
+from service.laboratory.proof.request_classes import ANY, Compared, RequestClass, compared_classes
 
 
 def external_classes(policy: Policy) -> Iterator[RequestClass]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.kernel.strict_yaml import OWN, YamlError, read_yaml
+from service.laboratory.strict_yaml import OWN, YamlError, read_yaml
 from tests.support.cases import with_each
 
 
