@@ -8,7 +8,6 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, String, Text, cast, func, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
 from service.records.database.transactions import Connection
@@ -47,16 +46,14 @@ _DAY: Final = readable(log_chain.c.day, *OUTERMOST)
 _HEAD: Final = RowMapper(Head, log_chain, day=_DAY, prior_day=readable(log_chain.c.prior_day, *OUTERMOST))
 
 
-async def heads_of(
-    connection: AsyncConnection, log: Log, key_id: str, days: Collection[date]
-) -> dict[date, Head]:
+async def heads_of(connection: Connection, log: Log, key_id: str, days: Collection[date]) -> dict[date, Head]:
     """Return the existing heads of ``days``, by day."""
     conditions = (log_chain.c.log == log, log_chain.c.key_id == key_id, log_chain.c.day.in_(days))
     rows = await connection.execute(_HEAD.select.where(*conditions))
     return {row.day: _HEAD.of(row) for row in rows}
 
 
-async def day_before(connection: AsyncConnection, log: Log, day: date) -> date | None:
+async def day_before(connection: Connection, log: Log, day: date) -> date | None:
     """Return the latest day before ``day`` that has a head, or None."""
     conditions = (log_chain.c.log == log, log_chain.c.day < day)
     latest: date | None = (
@@ -65,7 +62,7 @@ async def day_before(connection: AsyncConnection, log: Log, day: date) -> date |
     return latest
 
 
-async def save(connection: AsyncConnection, heads: Iterable[Head]) -> None:
+async def save(connection: Connection, heads: Iterable[Head]) -> None:
     """Insert ``heads``, or replace the ones that they continue."""
     row = insert(log_chain)
     renewed = {name: row.excluded[name] for name in ("number", "hash", "dropped", "seal")}
@@ -73,7 +70,7 @@ async def save(connection: AsyncConnection, heads: Iterable[Head]) -> None:
     await connection.execute(statement, [asdict(head) for head in heads])
 
 
-async def unanchored(connection: AsyncConnection) -> list[Head]:
+async def unanchored(connection: Connection) -> list[Head]:
     """Return the heads that have grown since they were last logged, and record that they are logged now."""
     grown = (log_chain.c.told_number < log_chain.c.number, ~log_chain.c.dropped)
     statement = (
@@ -83,7 +80,7 @@ async def unanchored(connection: AsyncConnection) -> list[Head]:
     return sorted(grown_heads, key=lambda head: (head.log, head.day))
 
 
-async def heads(connection: AsyncConnection, log: Log, day: date | None = None) -> list[Head]:
+async def heads(connection: Connection, log: Log, day: date | None = None) -> list[Head]:
     """Return all heads of ``log``, or those of one day, by day."""
     ordered = _HEAD.select.where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
     if day is not None:
@@ -91,14 +88,14 @@ async def heads(connection: AsyncConnection, log: Log, day: date | None = None) 
     return [_HEAD.of(row) for row in await connection.execute(ordered)]
 
 
-async def lengths(connection: AsyncConnection) -> dict[Log, int]:
+async def lengths(connection: Connection) -> dict[Log, int]:
     """Return the number of entries of all chains of each log, without dropped ones."""
     counted = func.coalesce(func.sum(log_chain.c.number).filter(~log_chain.c.dropped), 0)
     rows = await connection.execute(select(log_chain.c.log, counted).group_by(log_chain.c.log))
     return dict.fromkeys(TABLES, 0) | {log: int(count) for log, count in rows}
 
 
-async def days_with_entries(connection: AsyncConnection, log: Log) -> list[date]:
+async def days_with_entries(connection: Connection, log: Log) -> list[date]:
     """Return every UTC day that has an entry, in order; looks once for each, by an index.
 
     Days beyond the ``OUTERMOST`` are these.
@@ -116,12 +113,12 @@ async def days_with_entries(connection: AsyncConnection, log: Log) -> list[date]
     return days
 
 
-async def set_aside_count(connection: AsyncConnection) -> int:
+async def set_aside_count(connection: Connection) -> int:
     """Return the number of entries that were set aside."""
     return (await connection.execute(select(func.count()).select_from(log_set_aside))).scalar_one()
 
 
-async def places(connection: AsyncConnection, mentioned: Mentioned) -> dict[tuple[date, str], frozenset[int]]:
+async def places(connection: Connection, mentioned: Mentioned) -> dict[tuple[date, str], frozenset[int]]:
     """Return the numbers of entries in their chains, by the day and the key of each chain."""
     table = operation_log.c
     day = func.date(func.timezone("UTC", table.create_time))
@@ -138,7 +135,7 @@ async def places(connection: AsyncConnection, mentioned: Mentioned) -> dict[tupl
 
 
 async def entries(
-    connection: AsyncConnection,
+    connection: Connection,
     log: Log,
     day: date,
     columns: Iterable[str],

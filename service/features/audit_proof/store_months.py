@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from sqlalchemy import func, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.features.audit_proof import store_chain as chain
 from service.features.audit_proof.store_chain import Head
+from service.records.database.transactions import Connection
 from service.records.logs.inserts import Log
 from service.records.schema.base import SCHEMA, past
 
@@ -24,20 +24,20 @@ _YIELD_AFTER: Final = "1s"
 """Time for which a change of the tables waits for a lock; other statements queue behind it."""
 
 
-async def alone(connection: AsyncConnection) -> bool:
+async def alone(connection: Connection) -> bool:
     """True if no other transaction maintains the tables; prevents others until this one ends."""
     limited = func.set_config("lock_timeout", _YIELD_AFTER, True)
     taken = select(func.pg_try_advisory_xact_lock(_LOCK), limited)
     return bool((await connection.execute(taken)).scalar_one())
 
 
-async def today(connection: AsyncConnection) -> date:
+async def today(connection: Connection) -> date:
     """Return the day, in UTC, that has begun by the clocks of both the database and this machine."""
     now: datetime = (await connection.execute(select(past()))).scalar_one()
     return now.astimezone(UTC).date()
 
 
-async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) -> None:
+async def make(connection: Connection, log: Log, months: Iterable[date]) -> None:
     """Create the partitions of ``months`` (first days), and of all months with rows in the default one.
 
     Those rows move into their partitions.
@@ -47,7 +47,7 @@ async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) ->
         await _make(connection, log, month)
 
 
-async def stage(connection: AsyncConnection, log: Log, most: int) -> int:
+async def stage(connection: Connection, log: Log, most: int) -> int:
     """Copy at most ``most`` rows of the default partition to tables of their months; return their number.
 
     The rows stay in place until ``attach``: nothing is locked, and an interrupted copy continues at its last
@@ -64,7 +64,7 @@ async def stage(connection: AsyncConnection, log: Log, most: int) -> int:
     return int(portion.rows)
 
 
-async def attach(connection: AsyncConnection, log: Log) -> None:
+async def attach(connection: Connection, log: Log) -> None:
     """Make partitions of the tables that ``stage`` has filled, and empty the default partition.
 
     The log is locked meanwhile, for as long as the last rows take that ``stage`` has not copied.
@@ -89,17 +89,17 @@ async def attach(connection: AsyncConnection, log: Log) -> None:
     await connection.execute(text(f"CREATE TABLE {default} PARTITION OF {parent} DEFAULT"))
 
 
-async def is_staged(connection: AsyncConnection, log: Log) -> bool:
+async def is_staged(connection: Connection, log: Log) -> bool:
     """Return true if rows were copied that ``attach`` has not put in place: changes of rows would be lost."""
     return bool(await _staged(connection, log))
 
 
-async def ended(connection: AsyncConnection, log: Log, day: date) -> list[date]:
+async def ended(connection: Connection, log: Log, day: date) -> list[date]:
     """Return the months that have a partition and ended on or before ``day``."""
     return [month for month in await present(connection, log) if _next(month) <= day]
 
 
-async def drop(connection: AsyncConnection, log: Log, month: date) -> list[Head]:
+async def drop(connection: Connection, log: Log, month: date) -> list[Head]:
     """Drop the partition of ``month``; return the heads of its days, marked as dropped, not yet sealed."""
     await connection.execute(text(f"DROP TABLE {_name(log, month)}"))
     heads = await chain.heads(connection, log)
@@ -107,7 +107,7 @@ async def drop(connection: AsyncConnection, log: Log, month: date) -> list[Head]
     return [replace(head, dropped=True) for head in gone]
 
 
-async def present(connection: AsyncConnection, log: Log) -> list[date]:
+async def present(connection: Connection, log: Log) -> list[date]:
     """Return the months that have a partition, in order."""
     statement = text(
         "SELECT right(child.relname, 7) FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid"
@@ -117,12 +117,12 @@ async def present(connection: AsyncConnection, log: Log) -> list[date]:
     return [date(int(name[:4]), int(name[5:]), 1) for name in names]
 
 
-async def _strays(connection: AsyncConnection, log: Log) -> list[date]:
+async def _strays(connection: Connection, log: Log) -> list[date]:
     statement = text(f"SELECT DISTINCT {_MONTH} FROM {SCHEMA}.{log}_default")  # noqa: S608 - names of ours
     return list((await connection.execute(statement)).scalars())
 
 
-async def _make(connection: AsyncConnection, log: Log, month: date) -> None:
+async def _make(connection: Connection, log: Log, month: date) -> None:
     """Create one partition: fill it from the default one first, then attach it.
 
     Attaching fails while the default partition has rows in its range.
@@ -145,9 +145,7 @@ async def _make(connection: AsyncConnection, log: Log, month: date) -> None:
     )
 
 
-async def _copy(
-    connection: AsyncConnection, log: Log, month: date, last: int, upper: int | None = None
-) -> None:
+async def _copy(connection: Connection, log: Log, month: date, last: int, upper: int | None = None) -> None:
     """Copy the rows of a month behind the id ``last``, up to ``upper``, that are not copied yet."""
     begin, end = _bounds(month)
     staging, default = _staging(log, month), f"{SCHEMA}.{log}_default"
@@ -162,7 +160,7 @@ async def _copy(
     await connection.execute(text(f"INSERT INTO {staging} {rows} AND NOT EXISTS ({copied})"))
 
 
-async def _staged(connection: AsyncConnection, log: Log) -> list[date]:
+async def _staged(connection: Connection, log: Log) -> list[date]:
     """Return the months of which rows were copied, in order."""
     names = text(
         "SELECT right(relname, 7) FROM pg_class WHERE relnamespace = CAST(:schema AS regnamespace)"
@@ -173,7 +171,7 @@ async def _staged(connection: AsyncConnection, log: Log) -> list[date]:
     return [date(int(name[:4]), int(name[5:]), 1) for name in months]
 
 
-async def _last_staged(connection: AsyncConnection, log: Log) -> int:
+async def _last_staged(connection: Connection, log: Log) -> int:
     """Return the highest id of the rows that were copied; 0 for none."""
     last = 0
     for month in await _staged(connection, log):
