@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dev import environment_of_npm
+from service.authn import password_rules
 from service.authn.password_rules import (
     FILE,
     PasswordRules,
@@ -44,7 +45,7 @@ def test_what_is_longer_than_a_leaked_password_is_another_one() -> None:
 
 def test_the_shipped_filter_has_400_000_passwords_in_less_than_four_bytes_each() -> None:
     assert len(leaked_passwords()) > 400_000
-    size = (Path(build.__file__).with_name(FILE)).stat().st_size
+    size = Path(password_rules.__file__).with_name(FILE).stat().st_size
     assert size < 4 * len(leaked_passwords())
 
 
