@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Final
 
 from service import settings as table
-from service.audit.chain.seals import RevisionSeals, seals_of
+from service.audit.seals import RevisionSeals, seals_of
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import UNREGISTERED, PolicyError, PolicyFileError

@@ -7,8 +7,6 @@ from typing import Literal
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ASSURANCE, GRANT, PREFLIGHT, RESOURCE, UNREGISTERED
-from service.authz.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
-from service.authz.proof.conditions import Clauses, clauses_of, lets_visitors_pass
 from service.kernel.codes import NO_CODES, HeldCodes
 from service.kernel.services import PORTCULLIS, object_of, split_object
 from service.laboratory.analysis.comparison import OnDemand
@@ -29,7 +27,7 @@ from service.laboratory.analysis.explain import (
 from service.laboratory.analysis.impact import Roles, Standing
 from service.laboratory.analysis.opening_codes import OpeningCodes
 from service.laboratory.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
-from service.laboratory.proof.conditions import clauses_of
+from service.laboratory.proof.conditions import Clauses, clauses_of, lets_visitors_pass
 from service.laboratory.proof.request_classes import RequestClass, registered, request_classes
 
 

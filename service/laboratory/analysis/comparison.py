@@ -9,8 +9,10 @@ from typing import Final, Generic, TypeVar, overload
 from service.authz.engine import rules
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass
-from service.authz.proof.conditions import (
+from service.kernel.account_acts import DEMANDED
+from service.kernel.codes import HeldCodes
+from service.laboratory.analysis.demands import Callers, Demands, demands_on, meeting, weakest
+from service.laboratory.proof.conditions import (
     Clauses,
     Condition,
     clauses_of,
@@ -19,6 +21,7 @@ from service.authz.proof.conditions import (
 )
 from service.laboratory.proof.escaping import escaping_both
 from service.laboratory.proof.external_classes import every_compared_class
+from service.laboratory.proof.request_classes import RequestClass
 
 S = TypeVar("S")
 T_co = TypeVar("T_co", covariant=True)

@@ -19,10 +19,10 @@ from service.authz.engine.rules import (
     Rule,
     assured,
 )
-from service.authz.proof.conditions import line_answers
 from service.kernel.assurance import BY_STRONGEST, EVER_DECIDED, Satisfied
 from service.kernel.codes import BoundedCodes, ExceptCodes, HeldCodes, may_grant
 from service.kernel.services import PORTCULLIS
+from service.laboratory.proof.conditions import line_answers
 
 Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
 

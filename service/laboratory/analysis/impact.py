@@ -10,9 +10,6 @@ from typing import TypeAlias
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import APPROVE, REQUEST, REVIEW, Rule
-from service.authz.lint.model import parsed_model
-from service.authz.proof.batch_decider import EVERYBODY, BatchDecider, all_requests, deciding_lines
-from service.authz.proof.conditions import Clauses, lets_visitors_pass
 from service.kernel.codes import HeldCodes
 from service.laboratory.analysis.comparison import Alike, Differing, DifferingRequest, OnDemand, compared
 from service.laboratory.analysis.equivalence_classes import (

@@ -17,7 +17,7 @@ from service.authz.publishing.demands import lines_of
 from service.authz.publishing.derive import derive
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import Shipped, configured, policy_folder, read_named
-from service.kernel.feature import off_by
+from service.kernel.feature import off_by, sole
 from service.kernel.permission_catalogue import CATALOGUE, permissions
 from service.kernel.services import PORTCULLIS
 from service.laboratory.analysis.impact import Standing
