@@ -67,7 +67,8 @@ PROGRAMS = {
     "release": (PLAIN, ["tests.release"]),
     "test": (FULL, ["pytest"]),
 }
-IN_PARALLEL = ("--numprocesses=auto", "--durations=20")
+# A file of tests stays in one process: its fixtures are started once.
+IN_PARALLEL = ("--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile", "--durations=20")
 SELECTIONS = {
     "--fast": ("-m", "not stores and not extended"),
     "--extended": (

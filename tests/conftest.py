@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -13,15 +14,15 @@ import structlog
 from service.features.embedded.stores import EmbeddedStores
 from tests.support import compiled_once
 from tests.support.clusters import Clusters
-from tests.support.collecting import spared_garbage
+from tests.support.collecting import import_share, spared_garbage
 from tests.support.databases import NewDatabase, database, leave, save_work, session_store
 from tests.support.log_output import log_to_standard_error
 from tests.support.marks import mark_stores
 from tests.support.own_environment import forget_settings, keep_in_memory
+from tests.support.schedule import Bundles, processes
 from tests.support.without import leave_out
 
 pytest_plugins = [
-    "tests.support.parallel",
     "tests.support.left_out",
     "tests.support.seeded",
     "tests.support.inside_fixtures",
@@ -49,9 +50,18 @@ log_to_standard_error()
 _LOGGING = structlog.get_config()
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    return processes()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Bundles | None:
+    return Bundles(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     with spared_garbage():
+        import_share(session.config)
         return (yield)
 
 
@@ -86,7 +96,8 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def clusters(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Clusters:
     """PostgreSQL clusters for stores of the tests, made once for all processes of a parallel run."""
-    return Clusters(pytestconfig, tmp_path_factory)
+    place = tmp_path_factory.getbasetemp()
+    return Clusters(place.parent if hasattr(pytestconfig, "workerinput") else place)
 
 
 @pytest.fixture(scope="session")

@@ -1,20 +1,25 @@
 """How a run of the tests is set up: processes, marks of stores, the environment and temporary files."""
 
 import fcntl
+import importlib
 import inspect
 import os
 import tempfile
+from collections import OrderedDict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from service.features.embedded.stores import EmbeddedStores
 from tests.support import own_environment
 from tests.support.cases import with_each
+from tests.support.collecting import TESTS, import_share
 from tests.support.marks import STARTERS
 from tests.support.own_environment import forget_settings
 from tests.support.running import ROOT
-from tests.support.schedule import LONGEST, SESSIONS, SHARED, TOGETHER, bundle_of, bundles
+from tests.support.schedule import LONGEST, SESSIONS, SHARED, TOGETHER, Bundles, bundle_of
 
 
 def test_every_file_that_is_named_exists() -> None:
@@ -78,10 +83,48 @@ async def test_so_do_the_cases_of_a_coroutine() -> None:
     ]
 
 
-def test_what_takes_longest_is_handed_out_first() -> None:
-    files = ["short.py", LONGEST[4], "longer.py", "longer.py", LONGEST[3]]
+def test_what_takes_longest_is_handed_out_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
 
-    assert bundles([f"{file}::test" for file in files]) == [[4], [1], [2, 3], [0]]
+    def assign(self: Any, _node: Any) -> None:
+        given.append(self.workqueue.popitem(last=False)[0])
+
+    monkeypatch.setattr(Bundles.__mro__[1], "_assign_work_unit", assign)
+    bundles = object.__new__(Bundles)
+    bundles.workqueue = OrderedDict.fromkeys(["short", LONGEST[1], "shorter", LONGEST[0]], {})
+
+    for _ in range(4):
+        bundles._assign_work_unit(None)
+
+    assert given == [LONGEST[0], LONGEST[1], "short", "shorter"]
+
+
+@pytest.fixture
+def imported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    names: list[str] = []
+    monkeypatch.setattr(importlib, "import_module", names.append)
+    return names
+
+
+def config_of(arguments: list[Path], **workerinput: Any) -> Any:
+    given = {"workerinput": workerinput} if workerinput else {}
+    return SimpleNamespace(args=[str(path) for path in arguments], **given)
+
+
+def test_each_process_imports_another_share_of_all_modules(imported: list[str]) -> None:
+    for number in range(3):
+        import_share(config_of([TESTS], workerid=f"gw{number}", workercount=3))
+
+    assert len(imported) == len(set(imported))
+    assert len(imported) == len(list(TESTS.rglob("test_*.py")))
+    assert __name__ in imported
+
+
+def test_nothing_is_imported_for_a_part_of_the_tests_or_by_a_single_process(imported: list[str]) -> None:
+    import_share(config_of([TESTS / "setup"], workerid="gw0", workercount=2))
+    import_share(config_of([TESTS]))
+
+    assert imported == []
 
 
 def starting(folder: Path) -> EmbeddedStores:

@@ -7,19 +7,13 @@ import fcntl
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from service.features.embedded.stores import EmbeddedStores
 
 
 class Clusters:
-    """Copies of a new cluster, which is kept in a folder that all processes of a run have in common."""
+    """Copies of a new cluster, which is kept in ``place``."""
 
-    def __init__(self, config: pytest.Config, folders: pytest.TempPathFactory) -> None:
-        """``folders`` is the one of this process."""
-        place = folders.getbasetemp()
-        if hasattr(config, "workerinput"):
-            place = place.parent
+    def __init__(self, place: Path) -> None:
         self._made = place / "cluster" / "postgres"
         self._lock = place / "cluster.lock"
 

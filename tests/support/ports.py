@@ -5,9 +5,8 @@ import secrets
 import socket
 from typing import Final
 
-PROCESS: Final = "TESTS_PROCESS"
-"""The variable with the number of a process of a run of tests, from 0."""
-_NOT_EPHEMERAL: Final = range(20_000, 30_000)
+_PROCESS: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 16
+_NOT_EPHEMERAL: Final = range(20_000 + _PROCESS, 30_000, 16)
 """Ports below those that a system gives to connections, and to programs that ask for any port.
 
 Each process of a run of tests has its own: another one would not know what is given and not yet listened on.
@@ -22,9 +21,8 @@ def free_port() -> int:
     It stays free until the program listens, and while that is stopped. One that the system has chosen could
     be given to another process meanwhile.
     """
-    own = _NOT_EPHEMERAL[int(os.environ.get(PROCESS, "0")) % 16 :: 16]
     while True:
-        port = secrets.choice(own)
+        port = secrets.choice(_NOT_EPHEMERAL)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))

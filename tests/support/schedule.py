@@ -5,8 +5,9 @@ that share a running service. What takes longest begins first, so that no core i
 """
 
 import os
-from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
+
+from xdist.scheduler import LoadScopeScheduling
 
 SHARED: Final = "the service of tests/service"
 WORKERS: Final = "the four workers of tests/policy_publishing"
@@ -86,13 +87,10 @@ LONGEST: Final = (
 """What takes more than eight seconds, the longest first. All else follows by the number of its tests."""
 
 
-_MOST: Final = 4
-
-
 def processes() -> int:
     """Return how many processes ``--numprocesses=auto`` means: two a core, as tests wait half the time."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(2 * cores, _MOST)
+    return 2 * cores
 
 
 def bundle_of(test_id: str) -> str:
@@ -102,11 +100,14 @@ def bundle_of(test_id: str) -> str:
     return TOGETHER.get(file) or folder or file
 
 
-def bundles(test_ids: Sequence[str]) -> list[list[int]]:
-    """Return the places of tests in ``test_ids`` by bundle, what takes longest first."""
-    by_name: dict[str, list[int]] = {}
-    for place, test_id in enumerate(test_ids):
-        by_name.setdefault(bundle_of(test_id), []).append(place)
-    rank = {name: place for place, name in enumerate(LONGEST)}
-    order = sorted(by_name, key=lambda name: (rank.get(name, len(rank)), -len(by_name[name])))
-    return [by_name[name] for name in order]
+class Bundles(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out whole bundles, those that take longest first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return bundle_of(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        longest = next((name for name in LONGEST if name in self.workqueue), None)
+        if longest is not None:
+            self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)
