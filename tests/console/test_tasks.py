@@ -299,12 +299,29 @@ def test_a_revert_takes_back_one_change_and_says_why_another_has_no_way_back(
     assert "task-plovers" not in roles_of(house, user)
 
     revert("changed the name", 1)
-    expect(dialog.get_by_role("alert")).to_contain_text("The value has been changed since: nickName.")
+    expect(dialog.get_by_role("alert")).to_contain_text("The value has been changed since: name.")
     page.keyboard.press("Escape")
     revert("changed the name")
     button(dialog, "Revert").click()
     expect(page.get_by_text("Reverted: admin changed the name of user task-plover")).to_be_visible()
     assert house.api.get(f"/api/user/{user}").json()["data"]["nickName"] == "First"
+
+    # One edit of values, permissions and, with these, Menus: one revert, and the history shows it at once.
+    path = f"/api/role/{number}"
+    before = [house.api.get(each).json()["data"] for each in (path, f"{path}/permissions")]
+    edit = {"roleName": "Waders", "reasonRequired": True, "permissions": ["system:role:list"]}
+    assert house.api.patch(path, json=edit).is_success
+    house.wait_for_log("operation", 2, target="role:task-plovers")
+    visit.go(f"/roles/{number}/history")
+    revert("changed the name and demand for a reason")
+    expect(dialog).to_contain_text("Lose access")
+    button(dialog, "Revert").click()
+    newest = page.get_by_role("table").last.get_by_role("row").nth(1)
+    expect(newest).to_contain_text("gave permission system:file:list to role task-plovers, took")
+    after = [house.api.get(each).json()["data"] for each in (path, f"{path}/permissions")]
+    for each in (before[0], after[0]):
+        del each["version"], each["updateTime"]
+    assert before == after
 
     assert house.api.delete(f"/api/role/{number}").is_success
     house.wait_for_log("operation", 2, target="role:task-plovers")

@@ -2,10 +2,12 @@
 
 import itertools
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from service.kernel.clock import rfc3339
 from tests.log_capture.conftest import PASSWORD, Logged, Row
 from tests.web.driver import Answer
 
@@ -363,6 +365,13 @@ async def test_the_entries_of_changed_rights_are_those_that_have_changed_who_may
     bound = await calls.ask("PUT", f"/api/resource/{resource}/buttons", {"menuIds": [keep]})
     opening = {"service": "keeping", "resourceId": resource, "code": "@login"}
     opened = await calls.ask("POST", "/api/opening", opening)
+    account = {"userName": "keeping", "nickName": "K", "kind": "service"}
+    key = await calls.ask(
+        "POST", f"/api/user/{await Calls(logged).made('/api/user', account)}/keys", {"name": "K"}
+    )
+    deadline = rfc3339(datetime.now(UTC) + timedelta(days=1))
+    asked = {"title": "K", "reviewers": {}, "deadline": deadline, "onSilence": "keep", "apply": "at_end"}
+    review = await calls.ask("POST", "/api/review", asked | {"scope": {"userIds": [person.id]}})
     named = await calls.ask("PATCH", f"/api/user/{person.id}", {"nickName": "Keeper"})
     titled = await calls.ask("PATCH", f"/api/role/{role_id}", {"description": code})
     left = await calls.ask("PUT", f"/api/user/{person.id}/status", {"status": "disabled"})
@@ -373,9 +382,8 @@ async def test_the_entries_of_changed_rights_are_those_that_have_changed_who_may
         page = await logged.inside.data("GET", f"/api/operation-log/list?rights={rights}&size=100")
         return [entry["requestId"] for entry in page["items"]]
 
-    every = (given, has, bound, opened, named, titled, left, off)
+    every = (given, has, bound, opened, named, titled, left, off, key, review)
     assert {answer.status for answer in every} <= {200, 201}
-    assert (await listed("true"))[:6] == [
-        answer.header("x-request-id") for answer in (off, left, opened, bound, has, given)
-    ]
+    changed = (off, left, review, key, opened, bound, has, given)
+    assert (await listed("true"))[:8] == [answer.header("x-request-id") for answer in changed]
     assert (await listed("false"))[:2] == [answer.header("x-request-id") for answer in (titled, named)]

@@ -344,16 +344,13 @@ function entry(path, text, shown, more) {
 
 /** Mark the entry under which a view is. @param {string} path */
 function current(path) {
-  let best = null;
-  for (const anchor of list.querySelectorAll("a")) {
-    anchor.removeAttribute("aria-current");
-    const own = anchor.hash.slice(1);
-    if (
-      (path === own || (own !== "/" && path.startsWith(`${own}/`))) &&
-      own.length >= (best?.hash.length ?? 1) - 1
-    )
-      best = anchor;
-  }
+  const anchors = [...list.querySelectorAll("a")];
+  // An account of a program has the address of users, and says that it belongs to the list of service accounts.
+  const above = page()?.above.querySelector("a")?.hash;
+  const rank = ({ hash } = anchors[0]) =>
+    hash === `#${path}` ? 2e3 : hash === above ? 1e3 : `#${path}`.startsWith(`${hash}/`) ? hash.length : 0;
+  const [best] = anchors.filter((anchor) => rank(anchor) > 0).sort((a, b) => rank(b) - rank(a));
+  for (const anchor of anchors) anchor.removeAttribute("aria-current");
   best?.closest("details")?.setAttribute("open", "");
   best?.setAttribute("aria-current", path === best.hash.slice(1) ? "page" : "true");
   for (const anchor of account.querySelectorAll("a")) {

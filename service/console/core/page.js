@@ -77,6 +77,15 @@ export class Page {
   }
 
   /**
+   * Return a record as the link to its page, for callers who may read it and where there is one.
+   * @param {"user" | "role" | "menu" | "resource"} kind @param {number | string | null} id
+   * @param {import("./dom.js").Child} shown
+   */
+  linked(kind, id, shown) {
+    return id && this.may(`GET /api/${kind}/{id}`) ? link(`/${kind}s/${id}`, shown) : shown;
+  }
+
+  /**
    * Set the heading, and what stands beside it, such as buttons.
    * @param {string} text
    * @param {...import("./dom.js").Child} actions

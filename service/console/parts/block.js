@@ -8,6 +8,30 @@ import { trouble } from "./trouble.js";
 /** @typedef {import("../core/dom.js").Child} Child */
 
 /**
+ * Fill a place with what comes later. Meanwhile it says that it is loading; if that fails, why, with the way to retry.
+ * @param {Page} page
+ * @param {() => Promise<Child>} make
+ * @param {HTMLElement} [place]
+ * @param {(made: (string | Node)[]) => void} [done] Called with what the place has then.
+ */
+export function filled(page, make, place = h("div"), done = () => {}) {
+  const load = async () => {
+    place.replaceChildren(h("p", { class: "loading", role: "status" }, FRAME.loading));
+    let made;
+    try {
+      made = pieces([await make()]);
+    } catch (problem) {
+      if (page.signal.aborted) return;
+      made = [trouble(problem, load)];
+    }
+    place.replaceChildren(...made);
+    done(made);
+  };
+  page.during(load());
+  return place;
+}
+
+/**
  * Return a card whose content comes later.
  * @param {Page} page
  * @param {string} title
@@ -15,21 +39,12 @@ import { trouble } from "./trouble.js";
  * @param {{quiet?: boolean}} [options] `quiet`: it is hidden until there is something to show.
  */
 export function block(page, title, make, { quiet = false } = {}) {
-  const body = h("div", { class: "body" }, h("p", { class: "loading", role: "status" }, FRAME.loading));
+  const body = h("div", { class: "body" });
   const shown = card(title, body);
   shown.hidden = quiet;
-  const load = async () => {
-    try {
-      const made = pieces([await make()]);
-      if (made.length > 0) shown.hidden = false;
-      body.replaceChildren(...made);
-    } catch (problem) {
-      if (page.signal.aborted) return;
-      shown.hidden = false;
-      body.replaceChildren(trouble(problem, load));
-    }
-  };
-  page.during(load());
+  filled(page, make, body, (made) => {
+    if (made.length > 0) shown.hidden = false;
+  });
   return shown;
 }
 

@@ -57,6 +57,7 @@ function setStatus(selection, status) {
     confirm: on ? USERS.enable : USERS.disable,
     done: on ? BULK.enabled : BULK.disabled,
     danger: !on,
+    sessions: on ? undefined : USERS.ends,
     write: (batch, dryRun) => page.call("POST", STATUS, { body: { ids: batch, status }, dryRun }),
   });
 }
@@ -98,6 +99,7 @@ function endSessions(selection) {
     confirm: BULK.endSessions,
     done: BULK.ended,
     danger: true,
+    sessions: USERS.ends,
     write: (batch, dryRun) => page.call("POST", SESSIONS, { body: { ids: batch }, dryRun }),
   });
 }

@@ -43,7 +43,7 @@ import { exporting, limitsOf } from "./transfer.js";
  * @property {string} api Such as `/api/role`.
  * @property {string} view The address of the list, such as `/roles`.
  * @property {string} [record] The address above those of single records, if it is another one.
- * @property {(record: any) => [string, string] | null} [above] The list that a record belongs to, if it is another one.
+ * @property {(record: any) => Kind} [of] The kind that a record is of, if that is another one.
  * @property {string} name The field whose value names a record.
  * @property {any} texts What is said of records: titles, questions and messages.
  * @property {Record<string, Declared>} fields In the order of files.
@@ -143,6 +143,7 @@ export async function editing(page, kind, known) {
   const path = { id: page.params.id };
   const back = `${view}/${path.id}`;
   /** @type {Record<string, any>} */ let stored = {};
+  const own = (record = stored) => kind.of?.(record) ?? kind;
   const shownOf = (/** @type {any} */ record) => ({
     page,
     known,
@@ -158,7 +159,7 @@ export async function editing(page, kind, known) {
     pick: (record) =>
       Object.fromEntries(namesOf(kind, shownOf(record), false).map((name) => [name, record[name]])),
     form: (record) => ({
-      subject: () => subjectOf(kind, record),
+      subject: () => subjectOf(own(record), record),
       fields: fieldsOf(kind, shownOf(record), false),
       cancel: () => page.go(back),
     }),
@@ -176,11 +177,11 @@ export async function editing(page, kind, known) {
       return agreed({ title: "", confirm: ACTION.save, write, ...shown });
     },
     saved: ({ data }) => {
-      tell(T.saved({ name: nameOf(kind, data) }));
+      tell(own(data).texts.saved({ name: nameOf(kind, data) }));
       page.go(back);
     },
   });
-  page.crumbs(kind.above?.(stored) ?? [view, T.title], [back, shownName(kind, stored)]);
+  page.crumbs([own().view, own().texts.title], [back, shownName(kind, stored)]);
   page.title(T.editTitle({ name: nameOf(kind, stored) }));
   page.put(made);
 }

@@ -148,9 +148,7 @@ async function resources(page, menu) {
         undoing(page, ["PUT", BOUND, { path, body: { resourceIds: data.resourceIds }, ifMatch: saved.etag }]),
     });
   const shown = data.resources.map((/** @type {Resource} */ resource) => [
-    page.may("GET /api/resource/{id}")
-      ? link(`/resources/${resource.id}`, resourceName(resource))
-      : resourceName(resource),
+    page.linked("resource", resource.id, resourceName(resource)),
     badges(
       requestLine(resource.method, resource.path),
       resource.service !== OWN && badge(resource.service, "info"),

@@ -1,7 +1,7 @@
 // @ts-check
 /** Public access to another service, which needs no Button: listed, given and taken back. */
 import { Problem, newKey } from "../client/portcullis.js";
-import { badge, button, empty, link } from "../core/dom.js";
+import { badge, button, empty } from "../core/dom.js";
 import { RESOURCES } from "../strings/resources.js";
 import { SERVICES as T } from "../strings/services.js";
 import { ask, tell } from "./dialog.js";
@@ -29,9 +29,7 @@ export function openings(page, service) {
         title: T.what,
         cell: (opening) => {
           const text = nameOf(opening);
-          return opening.resourceId && page.may("GET /api/resource/{id}")
-            ? link(`/resources/${opening.resourceId}`, text)
-            : text;
+          return page.linked("resource", opening.resourceId, text);
         },
       },
       {

@@ -1,16 +1,15 @@
 // @ts-check
 /** What the views of the policy share: lines, requests and codes. */
 import { Problem } from "../client/portcullis.js";
-import { badges, h, link, pieces } from "../core/dom.js";
-import { FRAME } from "../strings/frame.js";
+import { badges, h, link } from "../core/dom.js";
 import { POLICY as T } from "../strings/policy.js";
 import { demandsText } from "../strings/step-up.js";
+import { filled } from "./block.js";
 import { form } from "./form.js";
 import { objectText, requestOf } from "./request-line.js";
 import { OWN } from "./resources.js";
 import { paths, roleCodes, userNames } from "./suggestions.js";
 import { coming } from "./time.js";
-import { trouble } from "./trouble.js";
 
 /** @typedef {import("./form.js").Field} Field */
 
@@ -191,18 +190,12 @@ export function asking(page, query) {
  * @param {() => Promise<import("../core/dom.js").Child>} work Returns the answer.
  */
 export function answering(page, form, place, work) {
-  const answer = async () => {
-    place.replaceChildren(h("p", { class: "loading" }, FRAME.loading));
-    try {
-      place.replaceChildren(...pieces([await work()]));
-    } catch (problem) {
-      if (page.signal.aborted) return;
-      place.replaceChildren();
-      if (problem instanceof Problem && problem.violations.length) form.refuse(problem);
-      else place.replaceChildren(trouble(problem, answer));
-    }
+  const refusing = (/** @type {unknown} */ problem) => {
+    if (page.signal.aborted || !(problem instanceof Problem) || !problem.violations.length) throw problem;
+    form.refuse(problem);
+    return null;
   };
-  page.during(answer());
+  filled(page, () => work().catch(refusing), place);
 }
 
 /**

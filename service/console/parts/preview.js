@@ -13,6 +13,7 @@ const MOST = 200;
 
 /** @typedef {import("../types/api").AccessChange} AccessChange */
 /** @typedef {(values: {name: string}) => string} Named */
+/** @typedef {(values: {n: number}) => string} Counted */
 /** @typedef {Pick<import("../client/types.js").Options, "ifMatch" | "dryRun" | "signal">} Conditions */
 
 /**
@@ -25,11 +26,12 @@ const MOST = 200;
  * @param {(data: any) => import("../core/dom.js").Child} [change.more]
  *   What else to show of the dry run: `data` is what the write would answer.
  * @param {boolean} [change.danger]
+ * @param {Counted} [change.sessions] What becomes of sessions; by default they have to refresh.
  * @param {(dryRun: boolean) => Promise<any>} change.write Sends the request, or its dry run.
  * @param {import("./dialog.js").Box} [change.box] The dialog whose second step this is.
  * @returns {Promise<any>} The answer of the write; false if the reader did not agree.
  */
-export async function previewed({ title, confirm, text, more, danger, write, box }) {
+export async function previewed({ title, confirm, text, more, danger, sessions, write, box }) {
   const { data, preview } = await meanwhile(PREVIEW.asking, write(true));
   /** @type {any} */ let answer = false;
   /** @type {unknown} */ let changed = null;
@@ -43,7 +45,7 @@ export async function previewed({ title, confirm, text, more, danger, write, box
   };
   const question = {
     title,
-    text: h("div", null, text && h("p", null, text), more?.(data), impact(preview)),
+    text: h("div", null, text && h("p", null, text), more?.(data), impact(preview, sessions)),
     confirm,
     danger,
     wide: preview.gains.length + preview.loses.length > 0,
@@ -93,7 +95,8 @@ export function saving(page, { done, undo, next, ...change }) {
  *   deleteText: string | Named,
  *   deleteConfirm: string,
  *   deleted: Named,
- * }} change.texts
+ *   ends?: Counted,
+ * }} change.texts `ends`: what becomes of the sessions that it ends.
  * @param {(dryRun: boolean) => Promise<any>} change.write
  * @param {string} change.next The path of the view to go to.
  */
@@ -103,6 +106,7 @@ export function remove(page, { name, texts, write, next }) {
     text: typeof texts.deleteText === "string" ? texts.deleteText : texts.deleteText({ name }),
     confirm: texts.deleteConfirm,
     danger: true,
+    sessions: texts.ends,
     write,
     done: texts.deleted({ name }),
     next,
@@ -116,7 +120,7 @@ export function remove(page, { name, texts, write, next }) {
  * @param {boolean} change.on
  * @param {string} change.name
  * @param {Record<"enable" | "disable" | "enableText" | "disableText", string>
- *   & Record<"enableTitle" | "disableTitle" | "enabled" | "disabled", Named>} change.texts
+ *   & Record<"enableTitle" | "disableTitle" | "enabled" | "disabled", Named> & {ends?: Counted}} change.texts
  * @param {string | null} change.etag
  * @param {(on: boolean, options: Conditions) => Promise<any>} change.write
  */
@@ -126,6 +130,7 @@ export function setEnabled(page, { on, name, texts, etag, write }) {
     text: on ? texts.enableText : texts.disableText,
     confirm: on ? texts.enable : texts.disable,
     danger: !on,
+    sessions: on ? undefined : texts.ends,
     write: (dryRun) => write(on, { ifMatch: etag, dryRun }),
     done: on ? texts.enabled({ name }) : texts.disabled({ name }),
     undo: (answer) => async () => {
@@ -135,8 +140,11 @@ export function setEnabled(page, { on, name, texts, etag, write }) {
   });
 }
 
-/** Return what a dry run has answered, for people. @param {import("../types/api").Preview} preview */
-export function impact({ gains, loses, keptOut, sessions, warnings, demands }) {
+/**
+ * Return what a dry run has answered, for people.
+ * @param {import("../types/api").Preview} preview @param {Counted} [counted] What becomes of sessions.
+ */
+function impact({ gains, loses, keptOut, sessions, warnings, demands }, counted = PREVIEW.sessions) {
   return h(
     "div",
     { class: "impact" },
@@ -153,7 +161,7 @@ export function impact({ gains, loses, keptOut, sessions, warnings, demands }) {
     side(PREVIEW.gains, gains, "good"),
     side(PREVIEW.loses, loses, "bad"),
     keptOut.users > 0 && h("p", { class: "note" }, PREVIEW.keptOut(keptOut.users, keptOut.userNames)),
-    h("p", null, PREVIEW.sessions({ n: sessions })),
+    h("p", null, counted({ n: sessions })),
   );
 }
 

@@ -9,6 +9,11 @@ const MOST_OPTIONS = 200;
 /** The name of this service among the services. */
 export const OWN = "portcullis";
 
+/** Return the object of a resource in the policy. @param {{service: string, method: string, path: string}} resource */
+export function objectOf({ service, method, path }) {
+  return `${service === OWN ? "" : `${service} `}${method} ${path}`;
+}
+
 /** @typedef {import("../types/api").RouteGuard} RouteGuard */
 
 /**

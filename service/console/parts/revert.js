@@ -1,30 +1,34 @@
 // @ts-check
 /** Reverts an entry of the operation log: the opposite change, after its preview; or the reason why there is none. */
 import { Problem } from "../client/portcullis.js";
-import { button, h } from "../core/dom.js";
+import { bullets, button, h } from "../core/dom.js";
 import { REVERT as T } from "../strings/operations.js";
-import { tell } from "./dialog.js";
-import { attempt, previewed } from "./preview.js";
-import { plain, sentence } from "./sentence.js";
+import { Forest, readMenus, within } from "./menus.js";
+import { attempt, saving } from "./preview.js";
+import { objectOf } from "./resources.js";
+import { fieldName, plain, sentence } from "./sentence.js";
 
 /** @typedef {import("./sentence.js").Change} Change */
 /**
- * A request, and the name of the record that it deletes.
+ * A request, the name of the record that it deletes, and what it leaves as it is.
  * @typedef {{
- *   method: string, template: string, path: any, body?: any, ifMatch?: string | null, deletes?: string
+ *   method: string, template: string, path: any, body?: any, ifMatch?: string | null,
+ *   deletes?: string, stays?: string[]
  * }} Plan
  */
 
-/** The kinds of records in the log, each with its paths in the API. */
-const KINDS = ["user", "role", "resource", "service", "menu", "button"];
-/** What records hold many of: the field of the log, the path, and the member of the request. */
-const LISTS = /** @type {Record<string, [field: string, template: string, member: string]>} */ ({
-  role: ["permissions", "/api/role/{id}/permissions", "permissions"],
-  resource: ["permissions", "/api/resource/{id}/buttons", "codes"],
-  button: ["resources", "/api/menu/{id}/resources", "resourceIds"],
+/** The kinds of records in the log, each with the fields that hold many values. */
+const LISTS = /** @type {Record<string, string[]>} */ ({
+  user: ["roles"],
+  role: ["permissions", "menus"],
+  resource: ["permissions"],
+  service: [],
+  menu: [],
+  button: ["resources"],
 });
-/** What has no single opposite: decided requests, reviews, restores and imports. */
-const NO_WAY_BACK = /^\/api\/(access-request|review|policy)\b|\/import$/;
+const LOG = "/api/operation-log/list";
+/** What has no single opposite: decided requests, reviews, restores, imports, keys and second factors. */
+const NO_WAY_BACK = /^\/api\/(access-request|review|policy)\b|\/(import|keys|factors)\b/;
 /** An assignment as the log has it: `auditor until 2026-12-01T00:00:00.000Z: reason`. */
 const ASSIGNMENT = /^([a-z0-9_-]+)(?: from (\S+Z))?(?: until (\S+Z))?(?:: ([^]*))?$/;
 
@@ -41,22 +45,37 @@ export function revertButton(/** @type {Page} */ page, /** @type {any} */ entry)
 function revert(page, id, text) {
   return attempt(T.title, async () => {
     const { data: entry } = await page.call("GET", "/api/operation-log/{id}", { path: { id } });
-    const { method, template, deletes, ...options } = await planned(page, entry);
-    const done = await previewed({
+    const plan = await planned(page, entry);
+    const { method, template, deletes, stays = [], ...options } = plan;
+    await saving(page, {
       title: T.title,
       text: [h("q", null, text), " ", deletes ? T.deletes({ name: deletes }) : T.text],
+      more: () => stays.length > 0 && h("div", { class: "note warn" }, T.stays, bullets(stays, String)),
       confirm: deletes ? T.delete : T.revert,
       danger: true,
-      write: (dryRun) => page.call(method, template, { ...options, dryRun }),
+      write: async (dryRun) => {
+        // The tag of a role is not about its permissions, which one request sets back with its fields.
+        if (!dryRun && JSON.stringify(await planned(page, entry)) !== JSON.stringify(plan))
+          throw new Problem(412, { code: "precondition_failed" });
+        const answer = await page.call(method, template, { ...options, dryRun });
+        // The log has a request a moment after its answer: what is shown anew has it then.
+        const query = { requestId: answer.headers.get("X-Request-Id") ?? "", size: 1 };
+        for (let left = dryRun || !page.may(`GET ${LOG}`) ? 0 : 12; left > 0; left -= 1) {
+          if ((await page.call("GET", LOG, { query })).data.items.length > 0) break;
+          await new Promise((wake) => setTimeout(wake, 250));
+        }
+        return answer;
+      },
+      done: T.reverted({ text }),
     });
-    if (!done) return;
-    tell(T.reverted({ text }));
-    await page.reload();
   });
 }
 
-/** Return the request that reverts an entry; throws `Problem` with the reason where there is none. */
-async function planned(/** @type {Page} */ page, /** @type {any} */ entry) {
+/**
+ * Return the request that reverts an entry; throws `Problem` with the reason where there is none.
+ * @param {Page} page @param {any} entry @returns {Promise<Plan>}
+ */
+async function planned(page, entry) {
   const changes = /** @type {Change[]} */ (entry.changes ?? []);
   const targets = new Set(changes.map(({ target }) => target));
   if (targets.size !== 1 || changes.length < entry.changeCount) throw refusal(T.several);
@@ -67,82 +86,127 @@ async function planned(/** @type {Page} */ page, /** @type {any} */ entry) {
   const [target] = targets;
   const kind = target.slice(0, target.indexOf(":"));
   const name = target.slice(kind.length + 1);
-  if (!KINDS.includes(kind)) throw refusal(T.unknown);
+  if (!Object.hasOwn(LISTS, kind)) throw refusal(T.unknown);
   const base = `/api/${kind === "button" ? "menu" : kind}`;
   const [, numbered, more] = /^\/api\/[a-z-]+\/(\d+)(\/.*)?$/.exec(entry.url) ?? [];
   if (entry.method === "DELETE" && !more) throw refusal(T.deleted);
   // The number in the path of another kind, such as a request for a role, is not that of the record.
   const id = (entry.url.startsWith(`${base}/`) && numbered) || (await idOf(page, kind, name));
   const plan = { template: `${base}/{id}`, path: { id } };
-  const record = await page.call("GET", plan.template, { path: plan.path });
+  const { data: record, etag: ifMatch } = await page.call("GET", plan.template, { path: plan.path });
   if (entry.method === "POST" && entry.url === base)
-    return { ...plan, method: "DELETE", ifMatch: record.etag, deletes: name };
-  const values = LISTS[kind];
-  const listed = changes.find(({ field }) => field === (values?.[0] ?? "roles"));
-  const fields = changes.filter((change) => change !== listed && change.field !== "menus");
-  if (listed && fields.length > 0) throw refusal(T.several);
-  if (listed && values) return ofValues(page, id, listed, values[1], values[2]);
-  if (listed) return ofRoles(page, id, listed);
-  return { ...plan, method: "PATCH", body: ofFields(fields, record.data), ifMatch: record.etag };
+    return { ...plan, method: "DELETE", ifMatch, deletes: name };
+  /** @type {string[]} */ const stays = [];
+  const [first, second] = LISTS[kind].map((field) => changes.find((change) => change.field === field));
+  const others = changes.filter((change) => change !== first && change !== second);
+  const fields = ofFields(others, record, stays);
+  const alone = Object.keys(fields).length === 0;
+  /** @type {Plan | {body: any} | undefined} */ let list;
+  if (kind === "role" && (first || second)) list = await ofMenus(page, id, first, second, stays);
+  else if (first && kind === "user") list = await ofRoles(page, record, first, alone, stays);
+  else if (first && !alone) throw refusal(T.several);
+  else if (first) list = await ofValues(page, id, first, kind === "button");
+  if (list && "template" in list && alone) return { ...list, stays };
+  if (!list && alone) throw refusal(stays[0] ?? T.unknown);
+  return { ...plan, method: "PATCH", body: { ...fields, ...list?.body }, ifMatch, stays };
 }
 
 /**
- * Return the values of fields before a change; throws `Problem` if one of them has changed since.
- * @param {Change[]} changes @param {any} record
+ * Return the values of fields before a change. Add to `stays` those that have changed since, and what the record does
+ * not have, such as the suspension of its request rule.
+ * @param {Change[]} changes @param {any} record @param {string[]} stays
  */
-function ofFields(changes, record) {
-  for (const { field, after } of changes) {
-    if (!Object.hasOwn(record, field)) throw refusal(T.unknown);
-    if (JSON.stringify(record[field]) !== JSON.stringify(after ?? null))
-      throw refusal(T.changedSince({ field }));
-  }
-  if (changes.length === 0) throw refusal(T.unknown);
-  return Object.fromEntries(changes.map(({ field, before }) => [field, before ?? null]));
+function ofFields(changes, record, stays) {
+  const returns = changes.filter(({ field, after }) => {
+    const known = Object.hasOwn(record, field);
+    if (known && JSON.stringify(record[field]) === JSON.stringify(after ?? null)) return true;
+    stays.push((known ? T.changedSince : T.elsewhere)({ field: fieldName(field) }));
+    return false;
+  });
+  return Object.fromEntries(returns.map(({ field, before }) => [field, before ?? null]));
 }
 
 /**
- * Return the request that swaps the codes or the resources of a record back.
- * @param {Page} page @param {string} id @param {Change} change @param {string} template @param {string} member
- * @returns {Promise<Plan>}
+ * Return the request that sets the Buttons and Menus of a role back. Add to `stays` those whose name several have, and
+ * Menus above Buttons that stay.
+ * @param {Page} page @param {string} id @param {Change | undefined} permissions @param {Change | undefined} menus
+ * @param {string[]} stays @returns {Promise<Plan>}
  */
-async function ofValues(page, id, change, template, member) {
+async function ofMenus(page, id, permissions, menus, stays) {
+  const template = "/api/role/{id}/permissions";
   const { data, etag } = await page.call("GET", template, { path: { id } });
-  const known = new Map(
-    (data.resources ?? data[member]).map((/** @type {any} */ each) =>
-      data.resources ? [requestOf(each), each.id] : [each, each],
-    ),
-  );
-  const names = new Set([...known.keys()].filter((value) => !change.after?.includes(value)));
-  for (const value of change.before ?? []) names.add(value);
-  const idOrCode = (/** @type {any} */ name) =>
-    known.get(name) ?? (data.resources ? idOf(page, "resource", name) : name);
-  const body = { [member]: await Promise.all([...names].map(idOrCode)) };
-  return { method: "PUT", template, path: { id }, body, ifMatch: etag };
+  const places = [...new Forest(await readMenus(page)).places.values()];
+  /** @type {Set<number>} */ const ids = new Set(data.menuIds);
+  for (const side of /** @type {const} */ (["after", "before"])) {
+    const given = side === "after";
+    const titles = (menus?.[side] ?? []).map((/** @type {string} */ title) => `menu:${title}`);
+    for (const [name, { length }] of Map.groupBy([...(permissions?.[side] ?? []), ...titles], String)) {
+      const named = places.filter(({ menu }) => (menu.authMark ?? `menu:${menu.title}`) === name);
+      const left = named.filter(({ menu }) => ids.has(menu.id) === given);
+      const needed = left.some((place) =>
+        [...within(place)].some(({ menu }) => menu.authMark && menu !== place.menu && ids.has(menu.id)),
+      );
+      if (left.length > length || (given ? needed : named.length === 0))
+        stays.push((needed ? T.needed : T.ambiguous)({ name: name.replace(/^menu:/, "") }));
+      else for (const { menu } of left) ids[given ? "delete" : "add"](menu.id);
+    }
+  }
+  return { method: "PUT", template, path: { id }, body: { menuIds: [...ids] }, ifMatch: etag };
 }
 
 /**
- * Give back a role that was taken, take one that was given, or set the times that an assignment had before.
- * @param {Page} page @param {string} id @param {Change} change @returns {Promise<Plan>}
+ * Return the request that swaps the resources of a Button, or the Buttons of a resource, back.
+ * @param {Page} page @param {string} id @param {Change} change @param {boolean} isButton @returns {Promise<Plan>}
  */
-async function ofRoles(page, id, { before, after }) {
-  const [[taken, ...others], [given, ...more]] = [before ?? [], after ?? []].map((texts) =>
-    texts.map(assignmentOf),
+async function ofValues(page, id, { before, after }, isButton) {
+  const template = isButton ? "/api/menu/{id}/resources" : "/api/resource/{id}/buttons";
+  const answer = await page.call("GET", template, { path: { id } });
+  const { resources, codes } = /** @type {any} */ (answer.data);
+  const back = isButton
+    ? await Promise.all(before.map((/** @type {string} */ name) => idOf(page, "resource", name)))
+    : before;
+  const kept = (isButton ? resources : codes).flatMap((/** @type {any} */ each) =>
+    after.includes(isButton ? objectOf(each) : each) ? [] : (each.id ?? each),
   );
-  const swapped = taken && given && taken.roleCode !== given.roleCode;
-  if (others.length > 0 || more.length > 0 || swapped) throw refusal(T.several);
+  const body = { [isButton ? "resourceIds" : "codes"]: [...new Set([...kept, ...back])] };
+  return { method: "PUT", template, path: { id }, body, ifMatch: answer.etag };
+}
+
+/**
+ * Give back a role that was taken, take one that was given, or set the times that an assignment had before. Of several
+ * roles, or with other values, return all roles of the user; add to `stays` those with times.
+ * @param {Page} page @param {any} user @param {Change} change @param {boolean} alone @param {string[]} stays
+ * @returns {Promise<Plan | {body: any}>}
+ */
+async function ofRoles(page, { id, roles }, { before, after }, alone, stays) {
+  const [takes, gives] = [before, after].map((/** @type {string[]} */ texts) =>
+    texts.map((text) => {
+      const [, roleCode, from = null, until = null, reason = null] = ASSIGNMENT.exec(text) ?? ["", text];
+      return { roleCode, from, until, reason };
+    }),
+  );
+  const [[taken], [given]] = [takes, gives];
+  const codes = new Set(gives.map(({ roleCode }) => roleCode));
+  if (!alone || Math.max(takes.length, gives.length) > 1 || (taken && given && !codes.has(taken.roleCode))) {
+    const roleIds = new Set(
+      roles.flatMap((/** @type {any} */ role) => (codes.has(role.roleCode) ? [] : role.id)),
+    );
+    for (const { roleCode, from, until } of takes) {
+      if (from || until) stays.push(T.elsewhere({ field: roleCode }));
+      else roleIds.add(await idOf(page, "role", roleCode));
+    }
+    return { body: { roleIds: [...roleIds] } };
+  }
   if (!given) {
     const body = Object.fromEntries(Object.entries(taken).filter(([, value]) => value));
     return { method: "POST", template: "/api/user/{id}/roles", path: { id }, body };
   }
   const query = { size: 200 };
   const { data } = await page.call("GET", "/api/user/{id}/roles", { path: { id }, query });
-  const same = data.items.find((/** @type {any} */ { roleCode, from, until }) => {
-    return (
-      roleCode === given.roleCode &&
-      (!given.until || until === given.until) &&
-      (!given.from || from === given.from)
-    );
-  });
+  const same = data.items.find(
+    ({ roleCode, from, until }) =>
+      roleCode === given.roleCode && [null, until].includes(given.until) && [null, from].includes(given.from),
+  );
   if (!same) throw refusal(T.changedSince({ field: given.roleCode }));
   const plan = {
     template: "/api/user/{id}/roles/{assignmentId}",
@@ -154,17 +218,6 @@ async function ofRoles(page, id, { before, after }) {
   return { ...plan, method: "PATCH", body: { ...(from !== given.from && { from }), until, reason } };
 }
 
-/** @param {string} text */
-function assignmentOf(text) {
-  const [, roleCode, from = null, until = null, reason = null] = ASSIGNMENT.exec(text) ?? ["", text];
-  return { roleCode, from, until, reason };
-}
-
-/** @param {{service: string, method: string, path: string}} resource */
-function requestOf({ service, method, path }) {
-  return service === "portcullis" ? `${method} ${path}` : `${service} ${method} ${path}`;
-}
-
 /**
  * Return the id of a record by its name in the log; throws `Problem` if there is none any more.
  * @param {Page} page @param {string} kind @param {string} name
@@ -174,7 +227,7 @@ async function idOf(page, kind, name) {
     user: ["userName", name, (each) => each.userName],
     role: ["roleCode", name, (each) => each.roleCode],
     service: ["name", name, (each) => each.name],
-    resource: ["path", name.split(" ").at(-1) ?? "", requestOf],
+    resource: ["path", name.split(" ").at(-1) ?? "", objectOf],
   });
   if (!finds[kind]) throw refusal(T.unknown);
   const [field, value, key] = finds[kind];

@@ -14,6 +14,7 @@ const BATCH = 200;
  * @property {string} title
  * @property {string} confirm
  * @property {boolean} [danger]
+ * @property {(counted: {n: number}) => string} [sessions] What becomes of sessions.
  * @property {(ids: number[], dryRun: boolean) => Promise<any>} write Answers how many were changed, and how many not.
  * @property {(counts: {changed: number, unchanged: number}) => string} counts What the preview says of them.
  * @property {(counted: {n: number}) => string} done

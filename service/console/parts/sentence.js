@@ -29,6 +29,7 @@ const NONE = "none";
 /** What many values of a field are, by the record that has them: how they came and went. */
 const GIVEN = /** @type {Record<string, {kind: string, came: () => string, went: () => string}>} */ ({
   "user roles": { kind: "role", came: () => T.gave, went: () => T.took },
+  "user secondFactors": { kind: "factor", came: () => T.gave, went: () => T.removed },
   "role permissions": { kind: "permission", came: () => T.gave, went: () => T.took },
   "role menus": { kind: "menu", came: () => T.gave, went: () => T.took },
   "resource permissions": { kind: "button", came: () => T.bound, went: () => T.removed },
@@ -221,8 +222,7 @@ function edits(entry, changes) {
     } else if (field === "status" || field === "enabled") {
       add(after === true || after === "enabled" ? T.enabled : T.disabled, target);
     } else {
-      const [word, ...number] = field.split(" "); // such as accessRequest 7
-      fields.set(target, [...(fields.get(target) ?? []), [FIELDS[word] ?? word, ...number].join(" ")]);
+      fields.set(target, [...(fields.get(target) ?? []), fieldName(field)]);
     }
   }
   for (const [target, names] of fields) add(T.changed, target, { fields: listed([...new Set(names)]) });
@@ -230,6 +230,12 @@ function edits(entry, changes) {
   return [...clauses.values()].map(({ message, values: held, targets, bare }) =>
     filled(message, { ...held, records: records([...targets], { bare, cut }) }),
   );
+}
+
+/** Return what the console calls a field, such as `accessRequest 7` or `requestRule.stages`. @param {string} field */
+export function fieldName(field) {
+  const [word, ...number] = field.replace(/\..*/, "").split(" ");
+  return [FIELDS[word] ?? word, ...number].join(" ");
 }
 
 /** Return what was done, and what a new record was given with it. @param {Word[]} act @param {Change[]} changes */

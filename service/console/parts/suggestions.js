@@ -5,7 +5,7 @@
  */
 import { combobox } from "./combobox.js";
 import { SUGGESTED as T } from "../strings/find.js";
-import { OWN } from "./resources.js";
+import { OWN, objectOf } from "./resources.js";
 import { menuTitle, roleName } from "./seed.js";
 
 /** How many suggestions of a kind are shown. */
@@ -69,9 +69,7 @@ export function anyRequests(page) {
     combobox(input, async (text, signal) => {
       const [, service, request] = /^(?:([a-z]\S*)\s+)?(.*)$/.exec(text) ?? [];
       const matches = await requests(page, { ...asked(request ?? ""), service }, signal);
-      return matches.map(({ method, path, service: of }) => ({
-        text: `${of === OWN ? "" : `${of} `}${method} ${path}`,
-      }));
+      return matches.map((resource) => ({ text: objectOf(resource) }));
     });
 }
 

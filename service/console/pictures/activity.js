@@ -1,11 +1,9 @@
 // @ts-check
 /** Sign-ins, refusals and logged operations by hour or by day, as bars that load themselves. */
-import { h } from "../core/dom.js";
 import { dates } from "../core/locale.js";
-import { FRAME } from "../strings/frame.js";
 import { ACTIVITY as T } from "../strings/pictures.js";
+import { filled } from "../parts/block.js";
 import { timeText } from "../parts/time.js";
-import { trouble } from "../parts/trouble.js";
 import { bars } from "./bars.js";
 
 /** @type {Record<string, Intl.DateTimeFormatOptions>} */
@@ -28,17 +26,9 @@ const WEEK = 168;
  * @param {number} [hours] At most 2160: 90 days. More than a week is shown by day.
  */
 export function activity(page, hours = 24) {
-  const place = h("div", null, h("p", { class: "loading", role: "status" }, FRAME.loading));
-  const load = async () => {
-    try {
-      const { data } = await page.call("GET", "/api/system/activity", { query: { hours } });
-      place.replaceChildren(drawn(data.hours));
-    } catch (problem) {
-      if (!page.signal.aborted) place.replaceChildren(trouble(problem, load));
-    }
-  };
-  page.during(load());
-  return place;
+  return filled(page, async () =>
+    drawn((await page.call("GET", "/api/system/activity", { query: { hours } })).data.hours),
+  );
 }
 
 /** @param {readonly Hour[]} hours */

@@ -7,7 +7,8 @@ import { time, timeText } from "../parts/time.js";
 import { label, shape, widePicture } from "./svg.js";
 
 const [ROW, EDGE, SIZE] = [52, 10, 6];
-const NAMED = 4;
+/** Where the names of times stand at their marks, from the first to the last. */
+const ANCHORS = ["start", "middle", "middle", "end"];
 const DIAMOND = [
   [0, -1],
   [1, 0],
@@ -42,19 +43,17 @@ export function axis(name, kinds) {
         label(`${title}: ${shownNumber(events.length)}`, { x: 1, y: y - 16, class: "name" }),
         shape("line", { x1: 1, x2: width - 1, y1: y, y2: y, class: "axis" }),
         ...events.map((event) =>
-          mark(row, x(instant(event)), y, kind, `${timeText(event.at)}: ${event.text}`),
+          mark(row, x(instant(event)), y, kind, `${timeText(event.at, "medium")}: ${event.text}`),
         ),
       ];
     });
-    const names = Array.from({ length: long > 1 ? NAMED : 1 }, (_, at) => {
-      const then = first + (long * at) / (NAMED - 1);
-      const anchor = at === 0 ? "start" : at === NAMED - 1 ? "end" : "middle";
-      return label(timeText(new Date(then).toISOString()), {
-        x: at === 0 ? 1 : at === NAMED - 1 ? width - 1 : x(then),
-        y: height - 6,
-        class: "soft",
-        "text-anchor": anchor,
-      });
+    // Where a step is shorter than a minute, seconds tell the names apart; of equal names the first stands.
+    const style = long < ANCHORS.length * 60_000 ? "medium" : "short";
+    const steps = ANCHORS.map((_, at) => first + (long * at) / (ANCHORS.length - 1));
+    const texts = steps.map((at) => timeText(new Date(at).toISOString(), style));
+    const names = texts.flatMap((text, at) => {
+      const place = { x: x(steps[at]), y: height - 6, class: "soft", "text-anchor": ANCHORS[at] };
+      return texts.indexOf(text) < at ? [] : label(text, place);
     });
     return [...shapes, ...names];
   };
@@ -67,7 +66,7 @@ export function axis(name, kinds) {
     rows: all
       .sort((a, b) => instant(b.event) - instant(a.event))
       .map(({ title, event }) => [
-        time(event.at),
+        time(event.at, { seconds: true }),
         title,
         event.href ? link(event.href, event.text) : event.text,
       ]),

@@ -1,10 +1,9 @@
 // @ts-check
 /** Revisions of the policy, and changes of rights and of records, on one axis of time. */
 import { h } from "../core/dom.js";
+import { filled } from "../parts/block.js";
 import { withChanges } from "../parts/logs.js";
 import { plain, sentence } from "../parts/sentence.js";
-import { trouble } from "../parts/trouble.js";
-import { FRAME } from "../strings/frame.js";
 import { HISTORY as T } from "../strings/pictures.js";
 import { SIGN_OFFS } from "../strings/sign-offs.js";
 import { axis } from "./axis.js";
@@ -72,19 +71,10 @@ export function recordHistory(page, target, from) {
  * @param {() => Promise<Kind[]>} read
  */
 function drawn(page, name, nothing, read) {
-  const place = h("div", null, h("p", { class: "loading", role: "status" }, FRAME.loading));
-  const load = async () => {
-    try {
-      const kinds = (await read()).filter(({ events: some }) => some.length > 0);
-      place.replaceChildren(
-        ...(kinds.length > 0 ? [axis(name, kinds)] : nothing ? [h("p", null, nothing)] : []),
-      );
-    } catch (problem) {
-      if (!page.signal.aborted) place.replaceChildren(trouble(problem, load));
-    }
-  };
-  page.during(load());
-  return place;
+  return filled(page, async () => {
+    const kinds = (await read()).filter(({ events: some }) => some.length > 0);
+    return kinds.length > 0 ? axis(name, kinds) : nothing && h("p", null, nothing);
+  });
 }
 
 /**

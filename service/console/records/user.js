@@ -10,7 +10,7 @@ import { lastLogin, stateOf } from "../parts/users.js";
 import { enumerated } from "../strings/common.js";
 import { FORM } from "../strings/form.js";
 import { ORIGINS } from "../strings/providers.js";
-import { USERS as T } from "../strings/users.js";
+import { SERVICE_ACCOUNTS, USERS as T } from "../strings/users.js";
 
 /** @typedef {import("../types/api").Role} Role */
 /** @typedef {import("../parts/declared.js").Shown} Shown */
@@ -85,7 +85,7 @@ const FILED = {
 export const USER = {
   api: "/api/user",
   view: "/users",
-  above: listOf,
+  of: kindOf,
   name: "userName",
   texts: T,
   fields: {
@@ -151,7 +151,7 @@ export const SERVICE_ACCOUNT = {
   ...USER,
   view: "/service-accounts",
   record: "/users",
-  texts: { ...T, title: T.services, add: T.newService, none: T.noServices },
+  texts: { ...T, ...SERVICE_ACCOUNTS },
   form: ["userName", "nickName", "service", "roleIds", "email", "phone", "avatar", "enabled"],
   columns: ["userName", "nickName", "service", "roles", "status", ...USER.columns.slice(-1)],
   filters: [{ name: "keyword", label: T.keyword }, "status", ...USER.filters.slice(-4)],
@@ -159,9 +159,9 @@ export const SERVICE_ACCOUNT = {
   imported: false,
 };
 
-/** Return the list that a user is in, and its title. @param {{kind: string}} user @returns {[string, string]} */
-export function listOf({ kind }) {
-  return kind === "service" ? [SERVICE_ACCOUNT.view, T.services] : [USER.view, T.title];
+/** Return what an account is. @param {{kind: string}} account @returns {import("../parts/declared.js").Kind} */
+export function kindOf({ kind }) {
+  return kind === "service" ? SERVICE_ACCOUNT : USER;
 }
 
 const ascending = (/** @type {number} */ a, /** @type {number} */ b) => a - b;

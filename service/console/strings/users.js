@@ -2,4 +2,4 @@
 /** The texts of users, bans, keys and sessions. */
 import { texts } from "../core/texts.js";
 
-export const { USERS, BULK, BANS, KEYS, ONLINE } = await texts("users");
+export const { USERS, SERVICE_ACCOUNTS, BULK, BANS, KEYS, ONLINE } = await texts("users");

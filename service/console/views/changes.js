@@ -28,7 +28,7 @@ const SIZE = 100;
 /** The most values that are shown of a change. */
 const VALUES = 8;
 /** The fields of records that hold lists of what is given. */
-const GIVEN = new Set(["roles", "permissions", "resources"]);
+const GIVEN = new Set(["roles", "permissions", "resources", "scopes", "secondFactors"]);
 
 /** @typedef {import("../types/api").ListedRevision} Revision */
 /** @typedef {import("../types/api").AssignmentTransition & {role: string}} Transition */
@@ -222,46 +222,36 @@ function row(page, { at, entry, revision, transition }) {
   if (transition) return byItself(page, transition);
   const address = entry && page.may("GET /api/operation-log/{id}") ? `/logs/operations/${entry.id}` : null;
   const number = revision?.revision ?? 1;
-  return h(
-    "li",
-    null,
-    address ? link(address, time(at, { clock: true })) : time(at, { clock: true }),
-    h(
-      "div",
-      null,
-      entry ? inWords(page, entry) : causeOf(revision),
-      entry && difference(entry.changes ?? []),
-      revision &&
-        number > 1 &&
-        page.may(`GET ${DIFF}`) &&
-        linesBetween(page, [number - 1, number], T.revision(number, revision.added, revision.removed)).shown,
-    ),
-    entry && revertButton(page, entry),
-  );
+  return line(at, address, entry && revertButton(page, entry), [
+    entry ? inWords(page, entry) : causeOf(revision),
+    entry && difference(entry),
+    revision &&
+      number > 1 &&
+      page.may(`GET ${DIFF}`) &&
+      linesBetween(page, [number - 1, number], T.revision(number, revision.added, revision.removed)).shown,
+  ]);
+}
+
+/**
+ * @param {string} at @param {string | null} address @param {import("../core/dom.js").Child} act
+ * @param {import("../core/dom.js").Child} what
+ */
+function line(at, address, act, what) {
+  const then = time(at, { clock: true });
+  return h("li", null, address ? link(address, then) : then, h("div", null, what), act);
 }
 
 /** @param {Page} page @param {Transition} transition */
 function byItself(page, { time: at, kind, userId, userName: user, role, continued, reason }) {
   const started = kind === "started";
-  const text = (started ? T.started : T.expired)({
-    role,
-    user,
-    at: time(at, { clock: true })?.textContent ?? "",
-  });
-  const address = page.may("GET /api/user/{id}/roles") ? `/users/${userId}/roles` : null;
+  const clock = time(at, { clock: true })?.textContent ?? "";
+  const text = (started ? T.started : T.expired)({ role, user, at: clock });
   const given = [{ target: "", field: "roles", [started ? "after" : "before"]: [role] }];
-  return h(
-    "li",
-    null,
-    address ? link(address, time(at, { clock: true })) : time(at, { clock: true }),
-    h(
-      "div",
-      null,
-      h("span", { class: "sentence", title: text }, text),
-      reason && h("small", null, h("q", null, reason)),
-      continued ? h("small", null, T.continued) : difference(given),
-    ),
-  );
+  return line(at, page.may("GET /api/user/{id}/roles") ? `/users/${userId}/roles` : null, null, [
+    h("span", { class: "sentence", title: text }, text),
+    reason && h("small", null, h("q", null, reason)),
+    continued ? h("small", null, T.continued) : difference({ changes: given }),
+  ]);
 }
 
 /** Return who has published a revision and why, as the list of revisions has it. @param {any} revision */
@@ -270,10 +260,10 @@ function causeOf({ userName, cause, causeParams }) {
 }
 
 /**
- * Return what was gained and lost by the changes of an entry.
- * @param {import("../parts/sentence.js").Change[]} changes
+ * Return what was gained and lost by the changes of an entry, as far as they are known; what several got alike, once.
+ * @param {{changes?: import("../parts/sentence.js").Change[], changeCount?: number}} entry
  */
-function difference(changes) {
+function difference({ changes = [], changeCount = 0 }) {
   const given = changes.filter(({ field }) => GIVEN.has(field));
   const list = (
     /** @type {"ins" | "del"} */ tag,
@@ -281,12 +271,29 @@ function difference(changes) {
     /** @type {"before" | "after"} */ side,
     /** @type {"removed" | "added"} */ count,
   ) => {
-    const all = given.flatMap((change) => (change[side] ?? []).map(withoutReason));
-    const total = given.reduce((sum, change) => sum + (change[count] ?? change[side]?.length ?? 0), 0);
-    const shown = all.slice(0, VALUES);
-    const values = shown.map((value, place) => [place > 0 && between(), h(tag, null, value)]);
-    const left = total - shown.length;
-    return total > 0 && h("small", null, `${title}: `, values, left > 0 && ` ${T.andMore({ n: left })}`);
+    let left = given.reduce((sum, change) => sum + (change[count] ?? change[side]?.length ?? 0), 0);
+    if (left === 0) return false;
+    const all = given.flatMap(({ field, [side]: texts }) =>
+      (texts ?? []).map((/** @type {string} */ text) => ({ field, value: withoutReason(text) })),
+    );
+    const shown = [...Map.groupBy(all, ({ value }) => value)].slice(0, VALUES);
+    const values = shown.map(
+      (
+        [
+          value,
+          {
+            length: n,
+            0: { field },
+          },
+        ],
+        place,
+      ) => {
+        left -= n;
+        return [place > 0 && between(), h(tag, null, n > 1 ? T.alike({ field, value, n }) : value)];
+      },
+    );
+    const more = left > 0 ? ` ${T.andMore({ n: left })}` : changeCount > changes.length && " …";
+    return h("small", null, `${title}: `, values, more);
   };
   return h(
     "span",

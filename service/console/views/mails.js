@@ -1,6 +1,6 @@
 // @ts-check
 /** The outbox: the mails that wait to be sent, and how the last ones ended. */
-import { badge, button, h, link } from "../core/dom.js";
+import { badge, button, h } from "../core/dom.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { ACTION } from "../strings/common.js";
@@ -25,10 +25,7 @@ export async function show(page, parts) {
       { title: T.kind, cell: (mail) => T.kinds[mail.kind] ?? mail.kind },
       {
         title: T.recipient,
-        cell: (mail) =>
-          mail.userId && page.may("GET /api/user/{id}")
-            ? link(`/users/${mail.userId}`, mail.recipient)
-            : mail.recipient,
+        cell: (mail) => page.linked("user", mail.userId, mail.recipient),
       },
       {
         title: T.state,

@@ -1,6 +1,6 @@
 // @ts-check
 /** Who is signed in: sessions can be ended, and users banned. */
-import { badge, badges, button, h, link } from "../core/dom.js";
+import { badge, badges, button, h } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { ban } from "../parts/bans.js";
 import { ask, tell } from "../parts/dialog.js";
@@ -21,10 +21,7 @@ export async function show(page) {
       {
         title: T.user,
         cell: (login) =>
-          badges(
-            page.may("GET /api/user/{id}") ? link(`/users/${login.loginId}`, login.userName) : login.userName,
-            own(login) && badge(T.you, "info"),
-          ),
+          badges(page.linked("user", login.loginId, login.userName), own(login) && badge(T.you, "info")),
       },
       { title: T.device, cell: (login) => login.device },
       { title: T.browser, cell: (login) => enumerated([login.browser, login.os]) },

@@ -26,12 +26,7 @@ export async function show(page, parts) {
       card(
         T.who,
         definition([
-          [
-            T.user,
-            entry.userId !== null && page.may("GET /api/user/{id}")
-              ? link(`/users/${entry.userId}`, user)
-              : user,
-          ],
+          [T.user, page.linked("user", entry.userId, user)],
           [T.device, entry.device],
           [T.address, entry.clientIp],
           [T.agent, entry.userAgent],

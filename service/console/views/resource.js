@@ -12,7 +12,7 @@ import { agreed, attempt, previewed, undoing } from "../parts/preview.js";
 import { record } from "../parts/record.js";
 import { related } from "../parts/related.js";
 import { requestLine } from "../parts/request-line.js";
-import { OWN } from "../parts/resources.js";
+import { OWN, objectOf } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { allRoles, roleText } from "../parts/roles.js";
 import { menuTitle, resourceName } from "../parts/seed.js";
@@ -69,12 +69,7 @@ export async function show(page) {
       {
         path: "history",
         text: RECORD.history,
-        show: () =>
-          history(
-            page,
-            `resource:${resource.service === OWN ? "" : `${resource.service} `}${resource.method} ${resource.path}`,
-            resource,
-          ),
+        show: () => history(page, `resource:${objectOf(resource)}`, resource),
       },
     ],
     aside: card(
@@ -146,7 +141,7 @@ function bindings(page, resource, bound, etag) {
           T.buttons,
           [T.button, T.permission, T.state, ""],
           bound.map((each) => [
-            page.may("GET /api/menu/{id}") ? link(`/menus/${each.id}`, menuTitle(each)) : menuTitle(each),
+            page.linked("menu", each.id, menuTitle(each)),
             h("code", null, each.authMark),
             stateOf(each),
             [

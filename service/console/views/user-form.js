@@ -3,17 +3,15 @@
 import { creating, editing } from "../parts/declared.js";
 import { invite } from "../parts/invitations.js";
 import { allRoles } from "../parts/roles.js";
-import { SERVICE_ACCOUNT, USER } from "../records/user.js";
-import { USERS as T } from "../strings/users.js";
+import { SERVICE_ACCOUNT, USER, kindOf } from "../records/user.js";
 
 /** @param {Page} page */
 export async function show(page) {
   const known = await allRoles(page);
   if (page.params.id) return editing(page, USER, known);
-  const service = page.path.startsWith(SERVICE_ACCOUNT.view);
-  const kind = service ? "service" : "person";
-  creating(page, service ? SERVICE_ACCOUNT : USER, {
-    title: service ? T.newService : T.newUser,
+  const kind = page.path.startsWith(SERVICE_ACCOUNT.view) ? "service" : "person";
+  creating(page, kindOf({ kind }), {
+    title: kindOf({ kind }).texts.add,
     record: { kind },
     known,
     body: ({ enabled, first, password, ...values }) => ({
@@ -24,6 +22,6 @@ export async function show(page) {
       status: enabled ? "enabled" : "disabled",
     }),
     done: (user) => user.invited && invite(page, user),
-    to: service ? ({ id }) => `/users/${id}/keys` : undefined,
+    to: kind === "service" ? ({ id }) => `/users/${id}/keys` : undefined,
   });
 }

@@ -1,6 +1,6 @@
 // @ts-check
 /** One user: what is stored, whether they may log in, their sessions, and what can be done about them. */
-import { actions, badge, badges, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { actions, badge, badges, button, card, definition, empty, h, linkButton } from "../core/dom.js";
 import { access } from "../parts/access.js";
 import { assign, assignments } from "../parts/assignments.js";
 import { ban, unban } from "../parts/bans.js";
@@ -20,7 +20,7 @@ import { table } from "../parts/rows.js";
 import { takeovers } from "../parts/takeovers.js";
 import { coming, edited, time } from "../parts/time.js";
 import { lastLogin, stateOf } from "../parts/users.js";
-import { USER, listOf } from "../records/user.js";
+import { kindOf } from "../records/user.js";
 import { roleName } from "../parts/seed.js";
 import { ASSIGNMENTS } from "../strings/assignments.js";
 import { ACTION, RECORD, RELATED, LIST, enumerated } from "../strings/common.js";
@@ -39,12 +39,13 @@ export async function show(page, parts) {
     endsOfRoles(page, page.params.id),
   ]);
   const self = user.id === page.me.id;
+  const kind = kindOf(user);
   const base = `/users/${user.id}`;
   const { directory } = user;
   const managed = directory === null ? {} : { disabled: true, title: ORIGINS.managed({ name: directory }) };
   await record(page, {
     base,
-    crumbs: [listOf(user)],
+    crumbs: [[kind.view, kind.texts.title]],
     title: user.userName,
     state: stateOf(user),
     primary: page.may("PATCH /api/user/{id}") && linkButton(`${base}/edit`, ACTION.edit, { icon: "edit" }),
@@ -53,7 +54,7 @@ export async function show(page, parts) {
         page.may("PUT /api/user/{id}/status") &&
         meant(
           button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag), {
-            title: user.status === "enabled" ? T.disableFor : undefined,
+            title: user.status === "enabled" ? kind.texts.disableFor : undefined,
             ...managed,
           }),
         ),
@@ -81,7 +82,7 @@ export async function show(page, parts) {
         button(T.reset, () => reset(page, user), { icon: "key" }),
       !self &&
         page.may("DELETE /api/user/{id}") &&
-        button(ACTION.delete, () => deleting(page, USER, user, etag), {
+        button(ACTION.delete, () => deleting(page, kind, user, etag), {
           kind: "danger",
           icon: "trash",
           ...managed,
@@ -99,7 +100,7 @@ export async function show(page, parts) {
         show: () => [
           card("", facts(user)),
           page.may("GET /api/user/{id}/takeovers") &&
-            block(page, T.takeovers, () => takeovers(page, user), { quiet: true }),
+            block(page, "", () => takeovers(page, user), { quiet: true }),
         ],
       },
       { path: "roles", text: ASSIGNMENTS.tab, show: () => assignments(page, user) },
@@ -199,9 +200,7 @@ function standing(page, user, ends) {
       user.roles.length
         ? badges(
             user.roles.map((role) => [
-              page.may("GET /api/role/{id}")
-                ? link(`/roles/${role.id}`, badge(roleName(role)))
-                : badge(roleName(role)),
+              page.linked("role", role.id, badge(roleName(role))),
               ends.get(role.roleCode) && h("small", null, " ", coming(ends.get(role.roleCode))),
             ]),
           )
@@ -251,7 +250,7 @@ function setStatus(page, user, etag) {
   return setEnabled(page, {
     on: user.status !== "enabled",
     name: user.userName,
-    texts: T,
+    texts: kindOf(user).texts,
     etag,
     write: (on, options) =>
       page.call("PUT", STATUS, { path, body: { status: on ? "enabled" : "disabled" }, ...options }),

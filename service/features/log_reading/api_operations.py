@@ -116,7 +116,8 @@ class OperationQuery(LogQuery):
         bool | None,
         Meta(
             description="Only calls that changed roles of users, permissions of roles, bindings of Buttons, "
-            "or public access, or that enabled or disabled one of them; or all other calls."
+            "public access, API keys, second factors or reviews, or that enabled or disabled one of them; or "
+            "all other calls."
         ),
     ] = None
 

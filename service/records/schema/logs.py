@@ -23,12 +23,14 @@ For entries older than the column, and for nodes that do not know it, the query 
 IS_OF_RIGHTS: Final = (
     'jsonb_path_exists(changes, \'$[*] ? (@.field == "roles" || @.field == "permissions"'
     ' || @.field == "resources" || @.field == "code" || (@.field == "status" || @.field == "enabled")'
-    " && @.before != null && @.after != null)')"
+    ' && @.before != null && @.after != null || @.field == "secondFactors" || @.target starts with "key:"'
+    ' || @.target starts with "factor:" || @.target starts with "review:")\')'
 )
-"""True if a call changed rights.
+"""True if a call changed rights, a way to use them, or a decision about them.
 
 Those are the roles of a user, the permissions of a role or of a resource, the resources of a Button, the code
-of a resource's opening, or the switch of any of them: on or off. NULL counts as no.
+of a resource's opening, or the switch of any of them: on or off; API keys, second factors and reviews. NULL
+counts as no.
 """
 
 IS_OF_AGENT: Final = "device LIKE 'agent:%'"

@@ -79,12 +79,12 @@ function who(page, request) {
     [
       T.role,
       [
-        page.may("GET /api/role/{id}") ? link(`/roles/${roleId}`, roleName(request)) : roleName(request),
+        page.linked("role", roleId, roleName(request)),
         " ",
         roleName(request) !== roleCode && h("code", null, roleCode),
       ],
     ],
-    [T.who, page.may("GET /api/user/{id}") ? link(`/users/${userId}`, userName) : userName],
+    [T.who, page.linked("user", userId, userName)],
     [
       T.refusal,
       decisionId && explains

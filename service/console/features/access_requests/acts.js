@@ -2,7 +2,7 @@
 /** Requests for roles: their state, for how long, and what is done about them. */
 import { badge, badges, button, definition, h } from "../../core/dom.js";
 import * as queue from "../../core/queue.js";
-import { ask, tell } from "../../parts/dialog.js";
+import { settled } from "../../parts/dialog.js";
 import { agreed, attempt } from "../../parts/preview.js";
 import { endOf } from "../../parts/role-endings.js";
 import { table } from "../../parts/rows.js";
@@ -75,12 +75,13 @@ const REASON = {
   attributes: { maxlength: 500, rows: "2" },
 };
 
-/** Show the request as it is now, and how many wait. @param {Page} page @param {string} text */
-async function done(page, text) {
-  tell(text);
-  queue.read().catch(() => {}); // the list of them says what is wrong
-  await page.reload();
-}
+/** Return what shows the request as it is now, and how many wait. @param {Page} page */
+const anew = (page) => ({
+  reload: () => {
+    queue.read().catch(() => {}); // the list of them says what is wrong
+    return page.reload();
+  },
+});
 
 /** @param {Page} page @param {AccessRequest} request */
 function approve(page, request) {
@@ -88,15 +89,16 @@ function approve(page, request) {
   const role = roleName(request);
   const title = T.approveTitle({ role, user: userName });
   return attempt(title, async () => {
-    const made = await ask({
+    await settled(anew(page), T.approved({ role, user: userName }), {
       title,
+      text: asked(request),
       confirm: T.preview,
       extra: [REASON, { name: "until", label: T.earlier, type: "datetime", help: T.earlierHelp }],
       act: (values, { box }) =>
         agreed({
           box,
           title: T.approveSure({ role, user: userName }),
-          more: (decided) => h("p", null, outlook(decided)),
+          more: (after) => h("p", null, outlook(after)),
           confirm: T.approve,
           write: (dryRun) =>
             page.call("POST", `${ONE}/decision`, {
@@ -106,7 +108,6 @@ function approve(page, request) {
             }),
         }),
     });
-    if (made) await done(page, T.approved({ role, user: userName }));
   });
 }
 
@@ -118,47 +119,44 @@ function outlook({ state, from, stages }) {
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-async function deny(page, request) {
+function deny(page, request) {
   const { id, userName } = request;
   const role = roleName(request);
-  const made = await ask({
+  return settled(anew(page), T.denied({ role, user: userName }), {
     title: T.denyTitle({ role, user: userName }),
-    text: T.denyText,
+    text: [asked(request), h("p", null, T.denyText)],
     confirm: T.deny,
     danger: true,
     extra: [REASON],
     act: ({ reason }) =>
       page.call("POST", `${ONE}/decision`, { path: { id }, body: { decision: "deny", reason } }),
   });
-  if (made) await done(page, T.denied({ role, user: userName }));
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-async function withdraw(page, request) {
+function withdraw(page, request) {
   const { id } = request;
   const role = roleName(request);
-  const made = await ask({
+  return settled(anew(page), T.withdrawn({ role }), {
     title: T.withdrawTitle({ role }),
     text: T.withdrawText,
     confirm: T.withdraw,
     danger: true,
     act: () => page.call("DELETE", ONE, { path: { id } }),
   });
-  if (made) await done(page, T.withdrawn({ role }));
 }
 
 /** @param {Page} page @param {AccessRequest} request */
-async function close(page, request) {
+function close(page, request) {
   const { id, userName } = request;
   const role = roleName(request);
-  const made = await ask({
+  return settled(anew(page), T.closed({ user: userName }), {
     title: T.closeTitle({ role, user: userName }),
     text: T.closeText,
     confirm: T.close,
     extra: [REASON],
     act: (body) => page.call("POST", CLOSING, { path: { id }, body }),
   });
-  if (made) await done(page, T.closed({ user: userName }));
 }
 
 /** Return who approves, by stage, and how many have. @param {AccessRequest["stages"]} stages */

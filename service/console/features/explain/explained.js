@@ -27,10 +27,7 @@ export function refusalOf(page, { log, createTime, requestId, userId, userName, 
   const request = h("code", null, requestId);
   return definition([
     [T.refusedTime, time(createTime)],
-    [
-      T.refusedUser,
-      userId !== null && page.may("GET /api/user/{id}") ? link(`/users/${userId}`, name) : name,
-    ],
+    [T.refusedUser, page.linked("user", userId, name)],
     [
       T.refusedRequest,
       method === null || path === null
@@ -139,9 +136,7 @@ export function layerStep(page, layer, note) {
             place > 0 && LIST.semicolon,
             T.fromRole({ role: origin.roleCode }),
             " (",
-            page.may("GET /api/menu/{id}")
-              ? link(`/menus/${origin.buttonId}`, menuTitle({ authMark: code, title: origin.buttonTitle }))
-              : menuTitle({ authMark: code, title: origin.buttonTitle }),
+            page.linked("menu", origin.buttonId, menuTitle({ authMark: code, title: origin.buttonTitle })),
             ")",
             decided(origin),
           ]),
@@ -215,12 +210,7 @@ function opening(page, { permissions, roles, buttons, disabledButtons }) {
             : badge(role),
         ) || null,
       ],
-      [
-        T.wouldButtons,
-        some(buttons, (each) =>
-          page.may("GET /api/menu/{id}") ? link(`/menus/${each.id}`, menuTitle(each)) : menuTitle(each),
-        ) || null,
-      ],
+      [T.wouldButtons, some(buttons, (each) => page.linked("menu", each.id, menuTitle(each))) || null],
       [T.disabledButtons, some(disabledButtons, (code) => h("code", null, code)) || null],
     ]),
   );

@@ -1,6 +1,6 @@
 // @ts-check
 /** Who decides beside other services, by a copy of the policy. */
-import { badge, card, h, link } from "../../core/dom.js";
+import { badge, card, h } from "../../core/dom.js";
 import { table } from "../../parts/rows.js";
 import { time } from "../../parts/time.js";
 import { POLICY } from "../../strings/policy.js";
@@ -22,7 +22,7 @@ export async function part(page) {
       followers.map((each) => [
         h("code", null, each.name),
         each.following ? badge(T.follows, "good") : badge(T.lapsed, "warn"),
-        page.may("GET /api/user/{id}") ? link(`/users/${each.userId}`, each.userName) : each.userName,
+        page.linked("user", each.userId, each.userName),
         enumerated(each.services),
         each.revision ? String(each.revision) : null,
         each.revision ? T.revisionsBehind(revision - each.revision) : null,

@@ -73,11 +73,8 @@ export function lastUsed({ lastUsed: day }) {
 export function facts(page, item) {
   const { userId, userName, requestId, givenTime, givenBy, opens, statements, decisionIds } = item;
   return definition([
-    [T.user, page.may("GET /api/user/{id}") ? link(`/users/${userId}`, userName) : userName],
-    [
-      T.role,
-      page.may("GET /api/role/{id}") ? link(`/roles/${item.roleId}`, shownRole(item)) : shownRole(item),
-    ],
+    [T.user, page.linked("user", userId, userName)],
+    [T.role, page.linked("role", item.roleId, shownRole(item))],
     [T.why, item.reason ? h("q", null, item.reason) : T.noReason],
     [
       T.source,

@@ -1,6 +1,6 @@
 // @ts-check
 /** Rights that nobody has needed: assignments, permissions of roles, API keys, and the smaller roles that suffice. */
-import { actions, button, card, definition, h, link, linkButton, pieces } from "../../core/dom.js";
+import { actions, button, card, definition, h, linkButton, pieces } from "../../core/dom.js";
 import { offerRows } from "../../parts/list-file.js";
 import { codes, question } from "../../parts/policy.js";
 import { attempt, saving } from "../../parts/preview.js";
@@ -63,9 +63,9 @@ function parts(page, days, data, roles) {
     `/reviews/new?${new URLSearchParams(scope)}`;
   const begins = page.may("POST /api/review");
   const user = (/** @type {number} */ id, /** @type {string} */ name, /** @type {string} */ tab) =>
-    page.may("GET /api/user/{id}") ? link(`/users/${id}${tab}`, name) : name;
+    page.linked("user", `${id}${tab}`, name);
   const role = (/** @type {number} */ id, /** @type {string} */ code) =>
-    page.may("GET /api/role/{id}") ? link(`/roles/${id}`, roles.shown(code)) : roles.shown(code);
+    page.linked("role", id, roles.shown(code));
   return [
     part(page, days, data, {
       name: "roles",
