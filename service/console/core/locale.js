@@ -118,9 +118,9 @@ export function compare(a, b) {
   return made(Intl.Collator, {}).compare(a, b);
 }
 
-/** Return a time as text, such as in a sentence. @param {string} iso @param {"short" | "medium"} [timeStyle] */
-export function timeText(iso, timeStyle = "short") {
-  return dates({ dateStyle: "medium", timeStyle }).format(new Date(iso));
+/** Return a time as text, such as in a sentence. @param {string} iso */
+export function timeText(iso) {
+  return dates({ dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
 }
 
 /** Return how far the zone of the page is from UTC at an instant, in milliseconds. @param {number} instant */

@@ -1,9 +1,9 @@
 // @ts-check
 /** Events on one axis of time: a row for each kind, with a mark of its own form. */
 import { link } from "../core/dom.js";
-import { shownNumber } from "../core/locale.js";
+import { dates, shownNumber } from "../core/locale.js";
 import { PICTURES as T } from "../strings/pictures.js";
-import { time, timeText } from "../parts/time.js";
+import { time } from "../parts/time.js";
 import { label, shape, widePicture } from "./svg.js";
 
 const [ROW, EDGE, SIZE] = [52, 10, 6];
@@ -21,6 +21,9 @@ const SQUARE = [
   [1, 1],
   [-1, 1],
 ];
+
+/** Return the name of an instant; "medium" has seconds. @param {number} at @param {"short" | "medium"} timeStyle */
+const named = (at, timeStyle) => dates({ dateStyle: "medium", timeStyle }).format(at);
 
 /** @typedef {{at: string, text: string, href?: string | null}} Event `at` is RFC 3339. */
 
@@ -43,14 +46,14 @@ export function axis(name, kinds) {
         label(`${title}: ${shownNumber(events.length)}`, { x: 1, y: y - 16, class: "name" }),
         shape("line", { x1: 1, x2: width - 1, y1: y, y2: y, class: "axis" }),
         ...events.map((event) =>
-          mark(row, x(instant(event)), y, kind, `${timeText(event.at, "medium")}: ${event.text}`),
+          mark(row, x(instant(event)), y, kind, `${named(instant(event), "medium")}: ${event.text}`),
         ),
       ];
     });
     // Where a step is shorter than a minute, seconds tell the names apart; of equal names the first stands.
     const style = long < ANCHORS.length * 60_000 ? "medium" : "short";
     const steps = ANCHORS.map((_, at) => first + (long * at) / (ANCHORS.length - 1));
-    const texts = steps.map((at) => timeText(new Date(at).toISOString(), style));
+    const texts = steps.map((at) => named(at, style));
     const names = texts.flatMap((text, at) => {
       const place = { x: x(steps[at]), y: height - 6, class: "soft", "text-anchor": ANCHORS[at] };
       return texts.indexOf(text) < at ? [] : label(text, place);
