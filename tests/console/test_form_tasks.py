@@ -62,7 +62,7 @@ def test_an_endpoint_is_registered_with_a_new_button(visit: Visit) -> None:
     walk.type(page.get_by_label("Path", exact=True), "/pangolins")
     walk.type(page.get_by_role("searchbox", name="Search"), "zoo:pangolin:read")
     expect(page.get_by_text("No Button matches.")).to_be_visible()
-    walk.act(page.get_by_role("button", name="Create this Button"))
+    walk.act(page.get_by_role("button", name="New Button"))
     expect(walk.dialog().get_by_label("Permission")).to_have_value("zoo:pangolin:read")
     walk.type(walk.dialog().get_by_label("Title"), "Read pangolins")
     walk.act(walk.dialog().get_by_role("button", name="Create this Button"))

@@ -330,7 +330,7 @@ def test_a_revert_takes_back_one_change_and_says_why_another_has_no_way_back(
     assert house.api.get(f"/api/user/{user}").json()["data"]["nickName"] == "First"
 
     assert house.api.delete(f"/api/role/{number}").is_success
-    house.wait_for_log("operation", target="role:task-plovers")
+    house.wait_for_log("operation", 2, target="role:task-plovers")
     visit.go("/logs/operations?target=role:task-plovers")
     revert(page, "deleted role task-plovers")
     expect(dialog.get_by_role("alert")).to_contain_text("A deleted record cannot be restored.")

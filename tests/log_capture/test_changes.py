@@ -297,7 +297,7 @@ async def test_an_import_names_each_record_that_it_touches(logged: Logged) -> No
         change("role:import-new", "personalKeys", None, True),
     ]
     assert codes("user:mallard", "roles", [], ["import-new"]) in users["changes"]
-    assert change("user:mallard", "status", None, "disabled") in users["changes"]
+    assert change("user:mallard", "status", None, "enabled") in users["changes"]
     assert renamed["changes"] == [change("user:mallard", "nickName", "Mallard", "Drake")]
 
 

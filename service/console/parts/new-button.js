@@ -10,13 +10,13 @@ import { Forest, optionOf, readMenus } from "./menus.js";
 const CODE = /^[\w-]+(:[\w-]+)+$/;
 
 /**
- * Return what `picker` shows where no Button matches: the way to create one, for callers who may.
+ * Return the way of a `picker` to create a Button, for callers who may.
  * @param {Page} page
  * @returns {import("./picker.js").Missing}
  */
 export function missingButton(page) {
   if (!page.may("POST /api/menu")) return { none: T.noButton };
-  return { none: T.noButtonYet, act: T.createButton, create: (text) => create(page, text) };
+  return { none: T.noButtonYet, act: T.newButton, create: (text) => create(page, text) };
 }
 
 /** Ask for a Button and create it; null if the reader gives up. @param {Page} page @param {string} text Its code. */

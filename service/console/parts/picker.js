@@ -43,23 +43,20 @@ export function picker(options, chosen, { none, act, create } = { none: TABLE.no
       event.stopPropagation(); // to look for something changes nothing
       look();
     },
+    onchange: (/** @type {Event} */ event) => event.stopPropagation(),
   });
   const made = async () => {
     const option = await create?.(search.value.trim());
     if (!option) return;
     const added = row(option);
     rows.push(added);
+    options.push(option);
     nothing.before(added.element);
     look();
     added.box.click(); // the form hears of it
     added.box.focus();
   };
-  const nothing = h(
-    "p",
-    { class: "help", role: "status", hidden: true },
-    none,
-    act && [" ", button(act, made, { icon: "plus" })],
-  );
+  const nothing = h("p", { class: "help", role: "status", hidden: true }, none);
   return {
     element: h(
       "div",
@@ -71,6 +68,7 @@ export function picker(options, chosen, { none, act, create } = { none: TABLE.no
         rows.map(({ element }) => element),
         nothing,
       ),
+      act && button(act, made, { icon: "plus" }),
     ),
     get: () => rows.filter(({ box }) => box.checked).map(({ key }) => key),
     set: (keys) => {

@@ -30,14 +30,16 @@ export async function takeovers(page, user) {
       time(end),
     ]),
   );
+  const involved = data.takeovers.some(({ userName }) => userName === page.me.name);
   const text = h(
     "details",
     null,
     h("summary", null, T.samePerson({ names, until })),
     h("p", null, T.takeoversText),
+    involved && h("p", null, T.ownerByOthers),
     listed,
   );
-  const confirms = user.id !== page.me.id && page.may(`POST ${CONFIRM}`);
+  const confirms = !involved && user.id !== page.me.id && page.may(`POST ${CONFIRM}`);
   return rows([{ text, act: confirms && button(T.confirmOwner, () => confirm(page, user, names)) }]);
 }
 

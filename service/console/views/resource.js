@@ -195,7 +195,8 @@ function bindings(page, resource, bound, etag) {
 function give(page, bound) {
   const title = T.giveOne({ name: menuTitle(bound) });
   return attempt(title, async () => {
-    const options = (await allRoles(page)).map((role) => [role.id, roleText(role)]);
+    const roles = (await allRoles(page)).map((role) => [role.id, roleText(role)]);
+    const options = [["", T.chooseRole], ...roles];
     const answer = await ask({
       title,
       text: T.giveText,

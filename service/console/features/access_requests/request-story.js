@@ -159,7 +159,7 @@ function outcome({ state, userName, endTime: at, endedBy, endReason, from, deadl
 async function assigned(page, { assignmentId, userId }) {
   if (assignmentId === null || !page.may("GET /api/user/{id}/roles")) return null;
   try {
-    const query = { ended: true, size: 200, sort: "-id" };
+    const query = { ended: true, size: 200 };
     const { data } = await page.call("GET", "/api/user/{id}/roles", { path: { id: userId }, query });
     return data.items.find(({ id }) => id === assignmentId) ?? null;
   } catch (problem) {
