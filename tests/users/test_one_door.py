@@ -68,12 +68,12 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
     assert called("Target", "oneself", "owner") == {
         "Target": {"administration/delegation", "kernel/identity"},
         "oneself": {
+            "administration/delegation",  # what is demanded of who has a second factor
             "administration/own_credentials",
             "features/account_links/addresses",
             "features/agents/approvals",
             "features/agents/delegations",
             "features/directories/origins",
-            "features/personal_data/erasures",  # what is demanded of who erases
             "features/personal_keys/keys",
             "features/oidc/sign_in",  # what is demanded of who links an account
             "features/second_factors/own_factors",
@@ -195,6 +195,8 @@ def test_the_layer_of_accounts_is_asked_at_named_places_only() -> None:
         "laboratory/analysis/answers",  # the services of a delegation to an agent
         "laboratory/analysis/comparison",  # names the layer
         "laboratory/analysis/sources",  # names the layer
+        "laboratory/invariants/statements",  # names the layer
+        "laboratory/proof/within",  # proves what keys and agents may not do
         "laboratory/prove",  # names the layer
         "laboratory/prove_within",  # names the acts that the policy opens to a kind of callers
         "features/explain/explained",  # explains the use of a person's API key
