@@ -169,10 +169,14 @@ async def test_each_shown_request_is_answered_as_documented_and_harms_nobody(ser
     for table, rows in before.items():
         lost = [row for row in rows if row not in after[table]]
         assert lost == [], table
-    made = {row["user_name"]: row["status"] for row in after["user"] if row not in before["user"]}
+    made = {
+        row["user_name"]: (row["status"], row["password_hash"] is not None)
+        for row in after["user"]
+        if row not in before["user"]
+    }
     assert made == {
-        "heron": "disabled",  # it has a password that everybody can read
-        **({} if is_off("tables") else {"egret": "disabled"}),
+        "heron": ("disabled", True),  # with a password that everybody can read
+        **({} if is_off("tables") else {"egret": ("enabled", False)}),  # invited: nobody can sign in yet
     }
 
 
