@@ -347,9 +347,11 @@ function current(path) {
   const anchors = [...list.querySelectorAll("a")];
   // An account of a program has the address of users, and says that it belongs to the list of service accounts.
   const above = page()?.above.querySelector("a")?.hash;
-  const rank = ({ hash } = anchors[0]) =>
-    hash === `#${path}` ? 2e3 : hash === above ? 1e3 : `#${path}`.startsWith(`${hash}/`) ? hash.length : 0;
-  const [best] = anchors.filter((anchor) => rank(anchor) > 0).sort((a, b) => rank(b) - rank(a));
+  const named = (/** @type {string | undefined} */ hash) => anchors.find((anchor) => anchor.hash === hash);
+  const [nearest] = anchors
+    .filter(({ hash }) => `#${path}`.startsWith(`${hash}/`))
+    .sort((a, b) => b.hash.length - a.hash.length);
+  const best = named(`#${path}`) ?? named(above) ?? nearest;
   for (const anchor of anchors) anchor.removeAttribute("aria-current");
   best?.closest("details")?.setAttribute("open", "");
   best?.setAttribute("aria-current", path === best.hash.slice(1) ? "page" : "true");

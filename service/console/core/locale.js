@@ -118,7 +118,7 @@ export function compare(a, b) {
   return made(Intl.Collator, {}).compare(a, b);
 }
 
-/** Return a time as text, such as in a sentence. @param {string} iso */
+/** Return a time as text, such as in a sentence. @param {string} iso RFC 3339. */
 export function timeText(iso) {
   return dates({ dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
 }

@@ -14,7 +14,7 @@ const SEARCHED = 8;
 
 /**
  * Return a control for a field of the type custom, whose value is a list of keys.
- * @param {Option[]} options
+ * @param {Option[]} options One that is created joins them.
  * @param {any[]} chosen
  * @param {Missing} [missing] What is shown where nothing matches.
  * @returns {{element: HTMLElement, get: () => any[], set: (keys: any[]) => void}}

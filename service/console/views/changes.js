@@ -277,21 +277,11 @@ function difference({ changes = [], changeCount = 0 }) {
       (texts ?? []).map((/** @type {string} */ text) => ({ field, value: withoutReason(text) })),
     );
     const shown = [...Map.groupBy(all, ({ value }) => value)].slice(0, VALUES);
-    const values = shown.map(
-      (
-        [
-          value,
-          {
-            length: n,
-            0: { field },
-          },
-        ],
-        place,
-      ) => {
-        left -= n;
-        return [place > 0 && between(), h(tag, null, n > 1 ? T.alike({ field, value, n }) : value)];
-      },
-    );
+    const values = shown.map(([value, alike], place) => {
+      const [{ field }, n] = [alike[0], alike.length];
+      left -= n;
+      return [place > 0 && between(), h(tag, null, n > 1 ? T.alike({ field, value, n }) : value)];
+    });
     const more = left > 0 ? ` ${T.andMore({ n: left })}` : changeCount > changes.length && " …";
     return h("small", null, `${title}: `, values, more);
   };
