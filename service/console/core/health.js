@@ -1,5 +1,6 @@
 // @ts-check
 /** The checks of the installation, read once for all that show them at the same time. */
+import { timeText } from "./locale.js";
 import { inLanguage } from "./refusals.js";
 import { session } from "./session.js";
 
@@ -23,12 +24,21 @@ export function read() {
   return reading;
 }
 
-/** Read the findings, with their texts in the language of the page. Throws `Problem`. */
+/** The times in sentences of the service: RFC 3339 in UTC. */
+const TIMES = /\d{4}-\d{2}-\d{2}T[\d:.]{8,15}Z/g;
+
+/** Read the findings, with their texts in the language of the page and their times in its zone. Throws `Problem`. */
 export async function readTexts() {
   const findings = await read();
   const { items } = findings;
   const messages = await inLanguage(items);
-  return { ...findings, items: items.map((item, place) => ({ ...item, message: messages[place] })) };
+  return {
+    ...findings,
+    items: items.map((item, place) => ({
+      ...item,
+      message: messages[place].replace(TIMES, (each) => timeText(each)),
+    })),
+  };
 }
 
 /** Return the findings that need attention. @param {Findings} findings */

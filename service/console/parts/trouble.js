@@ -24,6 +24,7 @@ export function trouble(problem, retry, subject, heading) {
   }
   const { status, code, document, detail } = problem;
   const { title, text, complete } = meaning(problem);
+  const listed = complete || document.cannotReturn; // the list below says it, record by record
   const repeat = code === "outdated" ? () => location.reload() : retry;
   const assurance = document.layer === "assurance";
   const codes = assurance ? "" : enumerated(document.required ?? []);
@@ -31,7 +32,7 @@ export function trouble(problem, retry, subject, heading) {
   const named = subject ? `${subject}: ${title}` : title;
   return box(status >= 500 || status === 0 ? "warn" : "bad", heading === named ? "" : named, [
     text && h("p", null, text),
-    !complete && detail && detail !== problem.title && h("p", null, detail),
+    !listed && detail && detail !== problem.title && h("p", null, detail),
     document.until && h("p", null, TROUBLE.bannedUntil({ time: timeText(document.until) })),
     codes &&
       h("p", null, document.needed === "all" ? TROUBLE.needsAll({ codes }) : TROUBLE.needsAny({ codes })),
@@ -202,6 +203,14 @@ function demanded({ required = [], methods = [] }) {
   ];
 }
 
+/** @typedef {{name: string, reason: string, reasonParams: {roles?: string[]}}} Lost */
+
+/** Return the way to a role that stands against a change. @param {string} roleCode */
+function roleLink(roleCode) {
+  const address = `/roles?${new URLSearchParams({ roleCode })}`;
+  return session.mayCall("GET /api/role/list") && [" ", linkButton(address, roleCode)];
+}
+
 /**
  * Return what stands against a change: what uses a record, what it would close, which statements it would break.
  * @param {Record<string, any>} document
@@ -229,8 +238,8 @@ function conflicts(document) {
     (/** @type {{name: string, reason: string, finding: string}} */ invariant) =>
       h("p", null, h("strong", null, invariant.name), ": ", invariant.finding, " (", invariant.reason, ")"),
   );
-  const lost = (document.cannotReturn ?? []).map((/** @type {{name: string, reason: string}} */ record) =>
-    h("li", null, h("strong", null, record.name), ": ", record.reason),
+  const lost = (document.cannotReturn ?? []).map((/** @type {Lost} */ { name, reason, reasonParams }) =>
+    h("li", null, h("strong", null, name), ": ", reason, reasonParams.roles?.map(roleLink)),
   );
   return [lists, broken, lost.length > 0 && h("ul", null, lost)];
 }

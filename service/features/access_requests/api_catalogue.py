@@ -6,7 +6,8 @@ from msgspec import Meta
 
 from service.endpoints.request_rules import Stage
 from service.errors import Unavailable
-from service.features.access_requests.catalogue import FEW, Catalogue, Offered
+from service.features.access_requests.approvers import FEW
+from service.features.access_requests.catalogue import Catalogue, Offered
 from service.features.access_requests.sentences import sentence
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Responders, login

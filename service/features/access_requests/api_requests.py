@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Annotated, Any
 
@@ -105,9 +106,14 @@ class DecisionOfRequest(Shown, kw_only=True):
 
 
 class StageOfRequest(Stage, kw_only=True):
-    """A stage, and the number of its recorded approvals."""
+    """A stage, the number of its recorded approvals, and its remaining approvers.
+
+    `approvers` are user names, sorted; null if more than a few may approve, for a request that takes no
+    decision, for a new one, and in lists.
+    """
 
     counted: Annotated[int, Meta(ge=0, examples=[0])]
+    approvers: Annotated[list[str] | None, Meta(examples=[["quentin"]])]
 
 
 @shows(
@@ -191,6 +197,7 @@ def shown_request(
     role_name: str | None,
     same_person: Sentence | None = None,
     may_decide: list[Deciding] | None = None,
+    approvers: Sequence[list[str] | None] = (),
 ) -> AccessRequest:
     """Return a request in the form of answers, with the decisions ``decided``.
 
@@ -205,8 +212,10 @@ def shown_request(
         alike = persons.pairs(others)
     counted = [*passing.places(approved, request.stage_approvals, alike).values()]
     stages = [
-        SimpleNamespace(code=stage.code, approvals=stage.approvals, counted=counted.count(number))
-        for number, stage in enumerate(request.stages, 1)
+        SimpleNamespace(
+            code=stage.code, approvals=stage.approvals, counted=counted.count(number), approvers=named
+        )
+        for number, (stage, named) in enumerate(zip_longest(request.stages, approvers), 1)
     ]
     granted = {"valid_from": request.granted_from, "valid_until": request.granted_until}
     closing = next((each for each in decided if each.decision == "close"), None)
@@ -294,6 +303,7 @@ class AccessRequestEndpoint(Responders):
             role_name=names.get(request.role_id),
             same_person=same,
             may_decide=allowed[request.id],
+            approvers=await self.requests.approvers(connection, policy, request, decided),
         )
 
 

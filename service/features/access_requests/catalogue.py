@@ -1,29 +1,20 @@
 """Catalogue of the roles that a caller may request, with what each opens and who approves."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from service.administration.people import People
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import APPROVE, GRANT
 from service.features.access_requests import store_catalogue
+from service.features.access_requests.approvers import Approvable, approvers_named
 from service.features.access_requests.requestable import requestable_codes
 from service.features.access_requests.store_catalogue import GivenButton
-from service.kernel.codes import HeldCodes
-from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
-from service.kernel.request_objects import stage_for
-from service.laboratory.proof.batch_decider import BatchDecider
-from service.records import accounts, code_holders, request_rules
-from service.records.database.transactions import Connection, Database
+from service.records import request_rules
+from service.records.database.transactions import Database
 from service.records.request_rules import RequestRule
 from service.records.roles import Role
-
-FEW: Final = 3
-"""Maximum number of approvers that a stage names."""
-_ASKED: Final = 20  # maximum number of examined holders; more of them are not named
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +24,7 @@ class Offered:
     role: Role
     rule: RequestRule
     buttons: Sequence[GivenButton]
-    approvers: list[list[str] | None] = field(default_factory=list)
+    approvers: Sequence[list[str] | None]
 
     @property
     def max_duration(self) -> int:
@@ -72,52 +63,18 @@ class Catalogue:
             buttons: dict[int, list[GivenButton]] = {role.id: [] for role in shown}
             for button in await store_catalogue.buttons(connection, [*buttons]):
                 buttons[button.role_id].append(button)
-            offered = [Offered(role, rules[role.id], buttons[role.id]) for role in shown]
-            await self._name_approvers(connection, policy, caller, offered)
+            approvable = [
+                Approvable(
+                    role.role_code, rules[role.id].stage_codes, {each.auth_mark for each in buttons[role.id]}
+                )
+                for role in shown
+            ]
+            now, caller_id = self.now(), caller.user_id
+            named = await approvers_named(
+                connection, policy, self.people, parties=[caller_id], roles=approvable, at=now
+            )
+        offered = [
+            Offered(role, rules[role.id], buttons[role.id], approvers)
+            for role, approvers in zip(shown, named, strict=True)
+        ]
         return offered, len(listed)
-
-    async def _name_approvers(
-        self, connection: Connection, policy: Policy, caller: Caller, offered: Sequence[Offered]
-    ) -> None:
-        """Add the approvers to the roles ``offered``; a stage with more than ``FEW`` names nobody."""
-        decider, yielding = BatchDecider(policy), CooperativeYield()
-        codes = {code for each in offered for code in each.rule.stage_codes}
-        holders = await self._holders(connection, caller, sorted(codes))
-        names = await accounts.names(
-            connection, {user_id for held in holders.values() for user_id in held or ()}
-        )
-        for each in offered:
-            reach = {button.auth_mark for button in each.buttons} if each.rule.grant_needed else set()
-            for number, code in enumerate(each.rule.stage_codes, 1):
-                stage, held = stage_for(each.role.role_code, number, "others"), holders[code]
-                able = []
-                for user_id, codes_of_user in (held or {}).items():
-                    if _may_decide(decider, stage, reach, codes_of_user):
-                        able.append(names[user_id])
-                    await yielding.after_item()
-                each.approvers.append(None if held is None or len(able) > FEW else sorted(able))
-
-    async def _holders(
-        self, connection: Connection, caller: Caller, codes: Sequence[str]
-    ) -> dict[str, dict[int, HeldCodes] | None]:
-        """Return other persons who may hold each code, with all their codes; None for many persons."""
-        now = self.now()
-        stored = await code_holders.codes_like(connection, codes)
-        candidates: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
-        for code in codes:
-            like = [each for each in stored if each == code or "*" in each]
-            candidates[code] = await code_holders.holders(connection, like, now, _ASKED + 1)
-        beside = {user_id for holders in candidates.values() for user_id, _ in holders}
-        persons = await self.people.of(connection, [caller.user_id], now, beside=beside)
-        others = {each for each in beside if persons.same(each, caller.user_id) is None}
-        return {
-            code: {user_id: HeldCodes(held) for user_id, held in holders if user_id in others}
-            if len(holders) <= _ASKED
-            else None
-            for code, holders in candidates.items()
-        }
-
-
-def _may_decide(decider: BatchDecider, stage: str, reach: Collection[str], held: HeldCodes) -> bool:
-    """Return true if a holder of ``held`` may decide ``stage`` of a role that gives ``reach``."""
-    return decider.opens(APPROVE, stage, held) and all(decider.opens(GRANT, code, held) for code in reach)

@@ -48,7 +48,7 @@ async def decisions_allowed(
     undecided = [
         TakingPart(people, request, decided[request.id], now)
         for request in requests
-        if _open_decisions(request, decided[request.id])
+        if open_decisions(request, decided[request.id])
         and all(each.user_id != decider.user_id for each in decided[request.id])
         and any(_opens_a_stage(enforcer, request, whose, decider.held) for whose in _WHOSE)
     ]
@@ -68,7 +68,7 @@ async def decisions_allowed(
                 grantable[role_id] = all(enforcer.opens(GRANT, code, decider.held) for code in reach)
             if not grantable[role_id]:
                 continue
-        for deciding in _open_decisions(request, taking_part.decided):
+        for deciding in open_decisions(request, taking_part.decided):
             same = request.id in appointing or taking_part.same_person(persons, decider.user_id, deciding)
             if _opens_a_stage(enforcer, request, "self" if same else "others", decider.held):
                 allowed[request.id].append(deciding)
@@ -82,7 +82,7 @@ def _opens_a_stage(enforcer: BatchDecider, request: AccessRequest, whose: Whose,
     return any(enforcer.opens(APPROVE, stage, held) for stage in stages)
 
 
-def _open_decisions(request: AccessRequest, decided: Sequence[AccessDecision]) -> Sequence[Deciding]:
+def open_decisions(request: AccessRequest, decided: Sequence[AccessDecision]) -> Sequence[Deciding]:
     """Return the decisions that the state of a request takes."""
     if request.state == "pending":
         return ("approve", "deny")

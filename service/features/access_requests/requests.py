@@ -17,8 +17,9 @@ from service.administration.unit_of_work import RightsUnits, Saved, UnitOfWork
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ACCOUNT, APPROVE, REQUEST
 from service.errors import Conflict, PermissionDenied
-from service.features.access_requests import store
+from service.features.access_requests import store, store_appointees
 from service.features.access_requests.appointing import circle_of
+from service.features.access_requests.approvers import Approvable, approvers_named
 from service.features.access_requests.asking import (
     granted_expiry,
     new_request,
@@ -27,7 +28,7 @@ from service.features.access_requests.asking import (
     rule_of,
 )
 from service.features.access_requests.counting import Approvals, approvals_of, approvers_of
-from service.features.access_requests.deciders import Decider, decisions_allowed
+from service.features.access_requests.deciders import Decider, decisions_allowed, open_decisions
 from service.features.access_requests.effects import Effect, effect_of, permissions_of
 from service.features.access_requests.log_entries import of_request
 from service.features.access_requests.schema import AccessDecision, AccessRequest
@@ -155,6 +156,29 @@ class AccessRequests:
             return None
         taking_part = TakingPart(self.people, request, decided, self.now())
         return await taking_part.not_another(connection, user_id, "close" if is_open else "approve")
+
+    async def approvers(
+        self,
+        connection: Connection,
+        policy: Policy | None,
+        request: AccessRequest,
+        decided: Sequence[AccessDecision],
+    ) -> list[list[str] | None]:
+        """Return the names of those who may still approve each stage; see ``approvers_named``.
+
+        None for the stages of a request that takes no decision, and without a policy.
+        """
+        if policy is None or not open_decisions(request, decided):
+            return [None] * len(request.stages)
+        now = self.now()
+        reach = await role_rights.reach_of_roles(connection, [request.role_id])
+        role = Approvable(request.role_code, request.stage_codes, reach)
+        parties = TakingPart(self.people, request, decided, now).parties
+        appointed = await store_appointees.of_request(connection, request.id)
+        (named,) = await approvers_named(
+            connection, policy, self.people, parties=parties, roles=[role], at=now, appointed=appointed
+        )
+        return named
 
     async def _tell_approvers(self, unit: UnitOfWork, request: AccessRequest) -> None:
         """Notify the possible approvers of a new or immediately granted request."""

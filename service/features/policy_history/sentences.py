@@ -12,7 +12,7 @@ sentence: Final = feature_sentences(
         "obstacles_listed": "{first}; {rest}",
         "obstacles_more": "and {count} more",
         "button_title_not_stored": "the title of its Button is not stored",
-        "button_used_by_roles": "its Button would be deleted, but roles have it: {roles}",
+        "button_used_by_roles": "its Button would be deleted; first remove it from the roles: {roles}",
         "button_state_not_stored": "the state of the Button of {code} is not stored",
         "disabled_buttons_not_stored": "its disabled Buttons are not stored",
         "buttons_not_stored": "its Buttons are not stored",

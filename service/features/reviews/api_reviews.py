@@ -13,11 +13,12 @@ from service.features.reviews import schema as stored
 from service.features.reviews import store as reviews
 from service.features.reviews.evidence_making import maker_of, review_evidence
 from service.features.reviews.feature import READ_REVIEWS
-from service.features.reviews.reviews import Reviews
+from service.features.reviews.reviews import Reviews, asks
 from service.features.reviews.schema import Apply, Item, OnSilence, Verdict
 from service.features.reviews.store import ItemFilter, Progress, ReviewFilter, Visible
 from service.kernel.coded_sentences import Sentence
-from service.kernel.request_objects import CLOSE_OTHERS, assignment_for, code_of_review
+from service.kernel.identity import codes_asked
+from service.kernel.request_objects import CLOSE_OTHERS, WhoseAssignment, assignment_for, code_of_review
 from service.kernel.stored_sentences import STORED_REFUSALS
 from service.kernel.value_rules import REASON, SHORT_LINE, bounds_of
 from service.records.database.transactions import Connection, Database
@@ -92,10 +93,16 @@ class ReviewProgress(Schema):
     policy_revision="revision",
 )
 class Review(Schema, kw_only=True):
-    """A review. While it is `closing`, `progress` has the number of settled items; then it is `closed`."""
+    """A review. While it is `closing`, `progress` has the number of settled items; then it is `closed`.
+
+    `mayDecide` is true if the policy lets the caller decide about items of other persons now; `waiting` is
+    the number of those without a decision. Both are null in the answers of commands.
+    """
 
     id: Id
     progress: ReviewProgress
+    may_decide: bool | None
+    waiting: Annotated[int, Meta(ge=0, examples=[11])] | None
 
 
 @shows(
@@ -167,8 +174,14 @@ class ItemQuery(PageQuery):
     sort: Annotated[str, sort_keys("ReviewItemSort", reviews.ITEM_SORTS)] = "id"
 
 
-def _shown(review: stored.Review, progress: Progress | None) -> Review:
-    return Review.of(review, progress=progress or Progress(0, 0, 0, 0))
+def _shown(
+    review: stored.Review,
+    progress: Progress | None,
+    may_decide: bool | None = None,
+    waiting: int | None = None,
+) -> Review:
+    counts = progress or Progress(0, 0, 0, 0)
+    return Review.of(review, progress=counts, may_decide=may_decide, waiting=waiting)
 
 
 def _shown_item(
@@ -196,16 +209,42 @@ class ReviewEndpoint(Responders):
         mine = {code for code in asked if context.decide(REVIEW, assignment_for("others", code)).allowed}
         return Visible(context.user.user_id, mine)
 
-    async def answered(self, connection: Connection, listed: Sequence[stored.Review]) -> list[Review]:
+    async def shown(
+        self, context: RequestContext, connection: Connection, listed: Sequence[stored.Review]
+    ) -> list[Review]:
+        """Return reviews with their progress, and with what waits in each for the caller."""
         progress = await reviews.progress(connection, [review.id for review in listed])
-        return [_shown(review, progress.get(review.id)) for review in listed]
+        caller = context.user.user_id
+        mine = [review for review in listed if review.state == "open" and self._decides(context, review)]
+        waiting = await self.changes.waiting(connection, [review.id for review in mine], caller)
+        decided = {review.id for review in mine}
+        return [
+            _shown(review, progress.get(review.id), review.id in decided, waiting.get(review.id, 0))
+            for review in listed
+        ]
 
-    async def shown(self, review_id: int, visible: Visible | None = None) -> Review:
-        """Return a review with its progress; NotFound if it is not among the ``visible`` ones."""
+    async def alone(self, review_id: int) -> Review:
+        """Return a review with its progress."""
         async with self.database.snapshot() as connection:
-            review = await reviews.read(connection, review_id, visible)
-            (answer,) = await self.answered(connection, [review])
-        return answer
+            review = await reviews.read(connection, review_id)
+            progress = await reviews.progress(connection, [review_id])
+        return _shown(review, progress.get(review_id))
+
+    @staticmethod
+    def _decides(context: RequestContext, review: stored.Review) -> bool:
+        """Return true if the caller may decide about items of other persons in an open review.
+
+        As the decision itself asks: API keys decide nothing.
+        """
+        policy, held = context.policy, codes_asked(context.user)
+        if policy is None or held is None:
+            return False
+        whose: WhoseAssignment = "others" if asks(review, context.user.user_id) else "unasked"
+        questions = (
+            (ACCOUNT, f"review {context.user.proof}"),
+            (REVIEW, assignment_for(whose, review.reviewer_code)),
+        )
+        return all(policy.judge(layer, name, held).allowed for layer, name in questions)
 
 
 class ReviewList(ReviewEndpoint, at="/api/review/list"):
@@ -220,7 +259,7 @@ class ReviewList(ReviewEndpoint, at="/api/review/list"):
             listed = await reviews.page(
                 connection, criteria, visible, page=query.page, size=query.size, sort=query.sort
             )
-            items = await self.answered(connection, listed.items)
+            items = await self.shown(context, connection, listed.items)
         return Page(items=items, page=query.page, size=query.size, total=listed.total)
 
 
@@ -261,7 +300,10 @@ class OneReview(ReviewEndpoint, at="/api/review/{id}"):
     @login(name="getReview", refuses=[NotFound])
     async def on_get(self, context: RequestContext, id: int) -> Review:
         """Read a review that the caller may see, with its progress."""
-        return await self.shown(id, self.visible(context))
+        visible = self.visible(context)
+        async with self.database.snapshot() as connection:
+            (answer,) = await self.shown(context, connection, [await reviews.read(connection, id, visible)])
+        return answer
 
 
 class ClosedReview(ReviewEndpoint, at="/api/review/{id}/close"):
@@ -275,7 +317,7 @@ class ClosedReview(ReviewEndpoint, at="/api/review/{id}/close"):
         """
         visible = None if context.decide(REVIEW, CLOSE_OTHERS).allowed else self.visible(context)
         await self.changes.close(context.write, id, visible)
-        return await self.shown(id)
+        return await self.alone(id)
 
 
 class ReviewItemList(ReviewEndpoint, at="/api/review/{id}/item/list"):

@@ -32,6 +32,7 @@ from service.features.reviews.sentences import sentence
 from service.features.reviews.store import Progress, Visible
 from service.kernel.clock import from_seconds
 from service.kernel.coded_sentences import Sentence
+from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.notify import Notices
 from service.kernel.origin import ORIGIN, values_change
 from service.kernel.request_objects import CLOSE_OTHERS, CLOSE_OWN, WhoseAssignment, assignment_for
@@ -261,6 +262,23 @@ class Reviews:
             if (same := persons.same(reviewer_id, user_id)) is not None
         }
 
+    async def waiting(
+        self, connection: Connection, review_ids: Collection[int], reviewer_id: int
+    ) -> dict[int, int]:
+        """Return for each review how many undecided items are about other persons than ``reviewer_id``."""
+        undecided = await reviews.undecided(connection, review_ids)
+        users = {user_id for counts in undecided.values() for user_id in counts}
+        persons = await self._people.of(connection, [reviewer_id], self.now(), beside=users)
+        others, yielding = set[int](), CooperativeYield()
+        for user_id in users:
+            if persons.same(reviewer_id, user_id) is None:
+                others.add(user_id)
+            await yielding.after_item()
+        return {
+            review_id: sum(count for user_id, count in counts.items() if user_id in others)
+            for review_id, counts in undecided.items()
+        }
+
     async def close(self, write: Write, review_id: int, visible: Visible | None) -> Saved[Review]:
         """Close a ``visible`` review before its deadline, for its author or a caller allowed by ``review``.
 
@@ -284,13 +302,17 @@ class Reviews:
         return Saved(review)
 
 
+def asks(review: Review, user_id: int) -> bool:
+    """Return true if a review names a user among its reviewers, or names none."""
+    return review.reviewer_ids is None or user_id in review.reviewer_ids
+
+
 async def _allowed(unit: UnitOfWork, review: Review, item: Item, people: People, at: datetime) -> Decision:
     """Return the decision that allows the caller to decide about an item; raise the refusal otherwise."""
     caller = unit.caller.user_id
     persons = await people.of(unit.connection, {caller, item.user_id}, at)
     same = persons.same(caller, item.user_id)
-    asked = review.reviewer_ids is None or caller in review.reviewer_ids
-    whose: WhoseAssignment = "self" if same is not None else "others" if asked else "unasked"
+    whose: WhoseAssignment = "self" if same is not None else "others" if asks(review, caller) else "unasked"
     decision = unit.check.ask(REVIEW, assignment_for(whose, review.reviewer_code))
     if not decision.allowed:
         why = sentence("item_not_decidable")

@@ -32,6 +32,7 @@ from service.kernel.fields import values_of
 from service.kernel.value_rules import ID
 from service.records.assignments import approved, instant, not_ended
 from service.records.database import filters
+from service.records.database.filters import among
 from service.records.database.paging import Page, order_by, page_of, sorts_of
 from service.records.database.portions import write_records
 from service.records.database.row_mapper import RowMapper
@@ -206,6 +207,20 @@ async def progress(connection: Connection, review_ids: Collection[int]) -> dict[
     ).where(table.review_id.in_(review_ids))
     rows = await connection.execute(counted.group_by(table.review_id))
     return {review_id: Progress(*counts) for review_id, *counts in rows}
+
+
+async def undecided(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[int, int]]:
+    """Return how many items nobody has decided about, by review and user."""
+    table = review_item.c
+    counted = sa.select(table.review_id, table.user_id, sa.func.count()).where(
+        among(table.review_id, review_ids), table.decision.is_(None), table.outcome.is_(None)
+    )
+    counts: dict[int, dict[int, int]] = {review_id: {} for review_id in review_ids}
+    for review_id, user_id, count in await connection.execute(
+        counted.group_by(table.review_id, table.user_id)
+    ):
+        counts[review_id][user_id] = count
+    return counts
 
 
 async def item_page(

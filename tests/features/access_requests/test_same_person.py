@@ -19,11 +19,16 @@ APPROVER = "system:user:list"
 
 
 async def offered(person: Member, request: Any) -> list[str]:
-    """Return what the lists of requests and the request itself offer ``person`` to decide."""
+    """Return what the lists of requests and the request itself offer ``person`` to decide.
+
+    Whoever may approve is named by the request, or too many are.
+    """
     shown = (await person.ask("GET", f"/api/access-request/{request['id']}")).json["data"]
     listed = (await person.ask("GET", "/api/access-request/list")).json["data"]["items"]
     (mine,) = [each["mayDecide"] for each in listed if each["id"] == request["id"]]
     assert mine == shown["mayDecide"]
+    named = shown["stages"][0]["approvers"]
+    assert named is None or (person.name in named) == ("approve" in mine)
     return list(mine)
 
 

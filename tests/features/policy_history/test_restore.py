@@ -251,7 +251,7 @@ async def test_everything_that_can_not_return_is_named_and_nothing_is_changed(le
     assert used.json["cannotReturn"] == [
         {
             "name": "x:given",
-            "reason": "its Button would be deleted, but roles have it: holder",
+            "reason": "its Button would be deleted; first remove it from the roles: holder",
             "reasonCode": "button_used_by_roles",
             "reasonParams": {"roles": ["holder"]},
         }
@@ -264,7 +264,9 @@ async def test_everything_that_can_not_return_is_named_and_nothing_is_changed(le
             "reasonParams": {"code": "mine", "resource": other},
         }
     ]
-    assert used.json["detail"].endswith(": x:given: its Button would be deleted, but roles have it: holder")
+    assert used.json["detail"].endswith(
+        ": x:given: its Button would be deleted; first remove it from the roles: holder"
+    )
     assert used.json["params"]["obstacles"]["params"]["reason"]["code"] == "button_used_by_roles"
     assert await ledger.revision() == newest
 

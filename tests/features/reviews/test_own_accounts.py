@@ -25,6 +25,9 @@ async def puppet(house: Inside) -> Member:
 async def decides(by: Member, review: Any) -> bool:
     """Tell whether somebody may decide about the only item: as the item says before, to that reader."""
     (item,) = (await by.ask("GET", f"/api/review/{review['id']}/item/list")).json["data"]["items"]
+    shown = (await by.ask("GET", f"/api/review/{review['id']}")).json["data"]
+    waits = item["samePerson"] is None and item["decision"] is None
+    assert (shown["mayDecide"], shown["waiting"]) == (True, int(waits))
     answer = await decide(by, review, item, "keep")
     if answer.status != 200:
         assert (answer.status, answer.json["layer"], answer.json["required"]) == (403, "review", [])

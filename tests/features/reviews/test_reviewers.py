@@ -5,7 +5,7 @@ from typing import Any
 from tests.features.explain.test_refusals_by_id import known
 from tests.features.reviews.test_reviews import DECIDES, REVIEW, after, decide, execute, items, start, started
 from tests.support.inside import Inside
-from tests.support.members import member
+from tests.support.members import Member, member
 
 
 async def test_the_code_of_the_review_alone_lists_reads_and_decides(house: Inside) -> None:
@@ -42,6 +42,12 @@ async def test_the_usual_code_alone_lists_reads_and_decides_in_reviews_without_a
     assert (await decide(kestrel, usual, item, "keep")).status == 200
 
 
+async def waits(person: Member, review: Any) -> tuple[bool, int]:
+    """Return what the review itself says of who reads it."""
+    shown = (await person.ask("GET", f"{REVIEW}/{review['id']}")).json["data"]
+    return shown["mayDecide"], shown["waiting"]
+
+
 async def test_who_lacks_the_code_of_the_review_or_is_not_asked_decides_nothing(house: Inside) -> None:
     heron = await member(house, "heron", "system:file:list")
     kestrel = await member(house, "kestrel", *DECIDES)
@@ -58,7 +64,9 @@ async def test_who_lacks_the_code_of_the_review_or_is_not_asked_decides_nothing(
     ):
         answer = await decide(by, refused, (await items(house, refused))[0], "keep")
         assert (answer.status, answer.json["layer"], answer.json["required"]) == (403, "review", required)
+        assert await waits(by, refused) == (False, 0)
     for review in (coded, narrowed):
+        assert await waits(owner, review) == (True, 1)
         assert (await decide(owner, review, (await items(house, review))[0], "keep")).status == 200
 
 

@@ -164,9 +164,12 @@ export function approvers(stages) {
   return table(
     T.stages,
     [T.stage, T.approver, T.counted],
-    stages.map(({ code, approvals, counted }, place) => [
+    stages.map(({ code, approvals, counted, approvers: able }, place) => [
       String(place + 1),
-      h("code", null, code),
+      [
+        h("code", null, code),
+        able && counted < approvals && h("small", null, able.length ? T.able(able) : T.nobodyApproves),
+      ],
       badges(T.of({ counted, all: approvals }), counted >= approvals && badge(T.passed, "good")),
     ]),
   );

@@ -118,8 +118,10 @@ function approval({ stages }) {
   return bullets(
     stages,
     ({ code, approvals, approvers }) =>
-      approvers?.length
-        ? T.names(approvers, approvals)
+      approvers
+        ? approvers.length
+          ? T.names(approvers, approvals)
+          : T.nobodyApproves
         : [`${T.holdersOf({ n: approvals })} `, h("code", null, code)],
     { class: "plain" },
   );

@@ -16,6 +16,7 @@ export const REQUESTS = saying(T.REQUESTS, {
     if (needed === 1) return listed(names, "disjunction");
     return T.REQUESTS.names({ needed, names: enumerated(names) });
   },
+  able: (/** @type {readonly string[]} */ names) => T.REQUESTS.able({ names: enumerated(names) }),
   steps: saying(T.REQUESTS.steps, {
     inStages: (/** @type {readonly number[]} */ stages) =>
       T.REQUESTS.steps.inStages({ n: stages.length, stages: enumerated(stages.map(String)) }),

@@ -16,11 +16,12 @@ export async function part(page) {
 
 /** Return the items that wait for the caller, by review; null for none. @param {Page} page */
 async function waiting(page) {
-  const open = (await queue.open()).filter(([, count]) => count > 0);
+  const open = (await queue.read()).filter(({ waiting: count }) => count);
   if (open.length === 0) return null;
   return Promise.all(
-    open.map(async ([review, count]) => {
+    open.map(async (review) => {
       const { id, title, deadline } = review;
+      const count = review.waiting ?? 0;
       return h(
         "section",
         { class: "body" },

@@ -40,9 +40,12 @@ const opened = /** @type {Set<string>} */ (new Set());
  */
 export async function groups(page, review, { brief = false } = {}) {
   if (review.state !== "open") return empty(T.over);
-  if (!queue.reviews(review)) return empty(T.notReviewer);
-  const { items, left } = await undecided(page, review);
-  if (items.length === 0) return empty(T.nothingForYou);
+  if (!review.mayDecide) return empty(T.notReviewer);
+  const { items, left, others } = await undecided(page, review);
+  if (items.length === 0)
+    return empty(
+      others.length ? T.forOthers({ n: others.length, reason: others[0].samePerson ?? "" }) : T.nothingForYou,
+    );
   const grouped = [
     ...Map.groupBy(items, ({ roleCode, ground, finding }) => `${roleCode} ${ground} ${finding}`),
   ];
@@ -60,12 +63,13 @@ export async function groups(page, review, { brief = false } = {}) {
 }
 
 /**
- * Read the first items that the caller may decide about and nobody has, by role; `left` is how many more there are.
+ * Read the first items that the caller may decide about and nobody has, by role; `left` is how many more there are,
+ * and `others` are those that only another person may decide about.
  * @param {Page} page @param {Review} review
  */
 async function undecided(page, review) {
   const roles = await roleNames(page);
-  /** @type {ReviewItem[]} */ const items = [];
+  /** @type {ReviewItem[]} */ const all = [];
   let total = 1;
   let read = 0;
   for (let number = 1; read < Math.min(total, MOST); number += 1) {
@@ -76,9 +80,11 @@ async function undecided(page, review) {
     if (data.items.length === 0) break;
     total = data.total;
     read += data.items.length;
-    items.push(...queue.named(data.items, roles).filter((item) => queue.decides(review, item)));
+    all.push(...queue.named(data.items, roles));
   }
-  return { items, left: total - read };
+  const items = all.filter((item) => queue.decides(review, item));
+  const others = all.filter(({ samePerson, outcome }) => samePerson && outcome === null);
+  return { items, left: total - read, others };
 }
 
 /**

@@ -105,7 +105,7 @@ export function details(page, review, item) {
   const buttons = queue.decides(review, item) ? verdicts(page, review, item, () => box.close()) : [];
   const box = dialog(
     `${item.roleName}: ${item.userName}`,
-    queue.reviews(review) &&
+    review.mayDecide &&
       item.samePerson &&
       h("p", { class: "note warn" }, T.samePerson({ reason: item.samePerson })),
     facts(page, item),

@@ -27,11 +27,8 @@ export async function show(page) {
   const path = { id: page.params.id };
   const { data: review } = await page.call("GET", ONE, { path });
   const base = `${PATH}/${review.id}`;
-  const [waiting, scope, reviewers] = await Promise.all([
-    queue.waitingIn(review),
-    scopeText(page, review),
-    reviewersText(page, review),
-  ]);
+  const waiting = review.waiting ?? 0;
+  const [scope, reviewers] = await Promise.all([scopeText(page, review), reviewersText(page, review)]);
   const closes =
     review.state === "open" &&
     review.authorId === page.me.id &&

@@ -2,7 +2,6 @@
 /** Reviews of assignments, with how far they are and what waits for the caller. */
 import { badge, empty, h, linkButton } from "../../core/dom.js";
 import { shownNumber } from "../../core/locale.js";
-import * as queue from "./waiting.js";
 import { PATH } from "./waiting.js";
 import { progressOf, stateOf } from "./described.js";
 import { listing } from "../../parts/table.js";
@@ -11,7 +10,6 @@ import { REVIEWS as T } from "./strings.js";
 
 /** @param {Page} page */
 export async function show(page) {
-  const waiting = page.may(queue.DECIDES) ? await queue.read() : new Map();
   page.title(
     T.title,
     page.may("POST /api/review") && linkButton(`${PATH}/new`, T.begin, { icon: "plus", kind: "primary" }),
@@ -28,7 +26,7 @@ export async function show(page) {
         { title: T.progress, cell: progressOf },
         {
           title: T.forMe,
-          cell: ({ id }) => waiting.get(id) > 0 && badge(shownNumber(waiting.get(id)), "info"),
+          cell: ({ waiting }) => waiting > 0 && badge(shownNumber(waiting), "info"),
         },
         {
           title: T.deadline,
