@@ -1,8 +1,10 @@
-"""What views of the console cost in a browser when there are 100,000 users, 10,000 resources and 500 roles.
+"""What views of the console cost in a browser when there are 20,000 users, 10,000 resources and 500 roles.
 
-Each view is visited in a small installation right before it is in the large one, by the administrator, in
-Chromium without a screen. A view is settled when no request is open and nothing has changed for 0.5 seconds.
-The server is one worker on one core; browser, load and database share the rest. Chromium must be installed.
+The goals are those of an installation of this size: each view settles within a second, and no task holds up
+the main thread of the browser for more than 200 ms. Each view is visited in a small installation right before
+it is in the large one, by the administrator, in Chromium without a screen. A view is settled when no request
+is open and nothing has changed for 0.5 seconds. The server is one worker on one core; browser, load and
+database share the rest. Chromium must be installed.
 """
 
 import tempfile
@@ -24,7 +26,7 @@ from tests.benchmarks.servers import pin_to_last_core, serving_worker
 from tests.support.chromium import chromium_path
 from tests.support.databases import database
 
-SECONDS, KILOBYTES, TASK, NODES = 2.0, 500.0, 100.0, 5_000.0
+SECONDS, KILOBYTES, TASK, NODES = 1.0, 500.0, 200.0, 5_000.0
 """What a view may take: until it is settled, in an answer, of the main thread at once (ms), in the page."""
 IDS: Final = {
     "user": 'SELECT max(id) FROM sys."user"',

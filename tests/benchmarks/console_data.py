@@ -20,7 +20,7 @@ from tests.support.seeded import make_months, seed_database
 class Size:
     """How many there are of each kind."""
 
-    users: int = 100_000
+    users: int = 20_000
     roles: int = 500
     menus: int = 2_000
     resources: int = 10_000

@@ -6,10 +6,13 @@ import { USERS } from "../strings/users.js";
 import { folding } from "./folding.js";
 import { pathButton, pathTo } from "./path-to.js";
 import { after, codes, demanded, explaining, objectOf, passedBy, why } from "./policy.js";
+import { folded } from "./preview.js";
 import { requestOf } from "./request-line.js";
 import { listing } from "./table.js";
 
 const ROWS = 50;
+/** The most codes that are shown at once: an administrator holds thousands. */
+const FEW_CODES = 60;
 
 /**
  * Read what a subject may do, and return what shows it.
@@ -84,8 +87,11 @@ export async function access(page, subject, asker = subject) {
  * @param {readonly string[]} permissions
  */
 function held(page, asker, permissions) {
-  if (asker.permissions || !page.may("POST /api/policy/explain")) return codes(permissions);
-  return badges(
-    permissions.map((permission) => link(explaining({ ...asker, permission }), h("code", null, permission))),
-  );
+  const explained = !asker.permissions && page.may("POST /api/policy/explain");
+  const shown = (/** @type {string} */ permission) =>
+    link(explaining({ ...asker, permission }), h("code", null, permission));
+  const summary = h("summary", null, T.heldCodes({ n: permissions.length }));
+  return folded(permissions.length <= FEW_CODES, summary, () => [
+    explained ? badges(permissions.map(shown)) : codes(permissions),
+  ]);
 }

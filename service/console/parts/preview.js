@@ -200,7 +200,7 @@ export function side(title, changes, kind) {
  * @param {HTMLElement} summary
  * @param {() => Node[]} make
  */
-function folded(open, summary, make) {
+export function folded(open, summary, make) {
   const details = h("details", { open }, summary, open && make());
   if (!open) details.addEventListener("toggle", () => details.append(...make()), { once: true });
   return details;

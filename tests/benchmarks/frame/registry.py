@@ -56,7 +56,7 @@ NAMED = (
     ),
     Benchmark("scale", "what a session store of three shards costs, against one server", 240),
     Benchmark(
-        "console", "views of the console in Chromium, of 100,000 users and 10,000 resources, against few", 300
+        "console", "views of the console in Chromium, of 20,000 users and 10,000 resources, against few", 300
     ),
     Benchmark(
         "scim", "50,000 users and 500 groups provisioned by SCIM, and once more when nothing changed", 3600

@@ -8,6 +8,7 @@ import * as queue from "./waiting.js";
 import { ASSIGNMENTS } from "../../strings/assignments.js";
 import { REVIEWS as T } from "./strings.js";
 import { codes } from "../../parts/policy.js";
+import { folded } from "../../parts/preview.js";
 import { roleNames, roleText } from "../../parts/roles.js";
 import {
   decide,
@@ -127,12 +128,9 @@ function group(page, review, { name, items, open }) {
       first.finding && badge(T.findingTexts[first.finding], "bad"),
     ),
     h("p", { class: "help" }, T.groundTexts[first.ground]),
-    h(
-      "details",
-      null,
-      h("summary", null, T.opensCodes({ n: first.opens.length })),
+    folded(false, h("summary", null, T.opensCodes({ n: first.opens.length })), () => [
       h("div", { class: "body" }, codes(first.opens)),
-    ),
+    ]),
     first.statements.length > 0 && h("p", null, `${T.statements}: `, codes(first.statements)),
     list,
     items.length > 1 && actions(acts.elements, count),
