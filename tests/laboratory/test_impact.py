@@ -127,3 +127,22 @@ def test_gains_and_losses_of_all_users_are_those_of_each_user_by_the_enforcer(
         for old, new in every_compared_class(*both)
         if passes(before, old, roles) != passes(after, new, roles)
     }
+
+
+def test_a_service_that_one_policy_alone_knows_has_each_of_its_resources_once() -> None:
+    before, plain, folding = (
+        Policy(SHIPPED.model_text, [*SHIPPED.base, *derive(SHOP if services else [], services=services)])
+        for services in ([], [Service("shop")], [Service("shop", ignore_case=True)])
+    )
+    for pair in ((before, folding), (folding, before)):
+        assert served(*pair) == ["shop @unregistered", "shop GET /s"]
+    assert "shop GET /S" in served(plain, folding)
+
+
+SHOP = [BoundResource("GET", "/s", (), "shop")]
+
+
+def served(before: Policy, after: Policy) -> list[str]:
+    """Return the classes of requests to the shop that two policies distinguish."""
+    requests = [new or old for old, new in every_compared_class(before, after)]
+    return [request.name for request in requests if request is not None and request.service == "shop"]

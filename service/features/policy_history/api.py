@@ -25,4 +25,4 @@ def add_routes(routes: Routes, container: Any) -> None:
     routes.serve(OneRevision(database, seals, signing))
     restore = PolicyRestore(container.administration.units, seals)
     routes.serve(Restore(restore))
-    routes.serve(Diff(database, past, parts.concurrency))
+    routes.serve(Diff(database, parts.live, past, parts.concurrency))

@@ -10,6 +10,7 @@ from msgspec import Meta, field
 from service.audit.seals import Authenticity, Judgement, RevisionSeals
 from service.authz.engine.concurrency import ConcurrencyLimit
 from service.authz.engine.policy import Policy
+from service.authz.publishing.live import LivePolicy
 from service.errors import (
     NotFound,
     RevisionUntrusted,
@@ -273,8 +274,11 @@ async def changes_answer(
 
 
 class Diff(Responders, at="/api/policy/diff"):
-    def __init__(self, database: Database, past: PastPolicies, concurrency: ConcurrencyLimit) -> None:
+    def __init__(
+        self, database: Database, live: LivePolicy, past: PastPolicies, concurrency: ConcurrencyLimit
+    ) -> None:
         self._database = database
+        self._live = live
         self._past = past
         self._concurrency = concurrency
 
@@ -305,8 +309,13 @@ class Diff(Responders, at="/api/policy/diff"):
         )
 
     async def _policies(self, connection: Connection, query: DiffQuery) -> tuple[Policy, Standing]:
-        before, after = [await self._past.of(connection, each) for each in (query.from_, query.to)]
+        before, after = [await self._policy(connection, each) for each in (query.from_, query.to)]
         return before, await standing_of(after, connection)
+
+    async def _policy(self, connection: Connection, revision: int) -> Policy:
+        """Return the policy of a revision with all its lines, also those that have expired since."""
+        live = self._live.current
+        return live.after(0) if revision == live.revision else await self._past.of(connection, revision)
 
 
 def _texts(lines: list[PublishedLine]) -> list[str]:

@@ -41,7 +41,8 @@ def compared_external_classes(before: Policy, after: Policy) -> Iterator[Compare
     for service in services:
         readings = before.service(service), after.service(service)
         # Where paths are read in another way, resources of both policies may get requests from one another.
-        varied = readings[0] != readings[1]
+        # A policy that does not know the service refuses them all, however they are spelled.
+        varied = None not in readings and readings[0] != readings[1]
         routes = [of_policy.get(service, {}) for of_policy in registered]
         for request_class in (_rest(service), *_classes(service, *routes, varied=varied)):
             old, new = (None if reading is None else request_class for reading in readings)
