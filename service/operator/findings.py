@@ -3,12 +3,14 @@
 The checks are in features; each feature can bring some.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from service.authz.engine.policy import Policy
+from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.errors import Unavailable
@@ -18,6 +20,7 @@ from service.kernel.text import printable
 from service.keyspace.inspection import StoreFacts
 from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Connection, Database
+from service.records.published import policy_revisions
 from service.settings import Settings
 
 State = Literal["ok", "warning", "fault", "unknown"]
@@ -101,6 +104,14 @@ class Unanswered(Exception):  # noqa: N818 - not an error of this program
         self.reason: Final = reason
 
 
+class _Derived:
+    """The policy that the checks of one examination derived last, and the newest revision that they saw."""
+
+    def __init__(self) -> None:
+        self.turn: Final = asyncio.Lock()
+        self.known: tuple[policy_revisions.PolicyRevision | None, Policy] | None = None
+
+
 @dataclass(frozen=True)
 class Installation:
     """One installation.
@@ -121,6 +132,7 @@ class Installation:
     in_force: Policy | None = None
     server_fault: str = ""
     store_fault: str = ""
+    _derived: _Derived = field(default_factory=_Derived, repr=False, compare=False)
 
     @asynccontextmanager
     async def records(self) -> AsyncIterator[Connection]:
@@ -134,6 +146,20 @@ class Installation:
                 yield connection
         except Unavailable:
             raise Unanswered(sentence("database_slow")) from None
+
+    async def derived(self, connection: Connection) -> Policy:
+        """Return the policy that would be published now, by the snapshot of ``connection``.
+
+        The checks of an examination derive it once. A check that sees another newest revision than the one
+        before derives it anew: a change of the policy and of rights is never seen by half. Raises PolicyError
+        if no policy can be built, and Unanswered.
+        """
+        async with self._derived.turn:
+            latest = await policy_revisions.latest(connection)
+            if (known := self._derived.known) is None or known[0] != latest:
+                known = latest, await derived_policy(connection, self.policy, self.in_force)
+                self._derived.known = known
+        return known[1]
 
     @property
     def sessions(self) -> StoreFacts:

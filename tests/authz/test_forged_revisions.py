@@ -18,7 +18,7 @@ from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.derive import digest_of, lines_digest_of
 from service.authz.publishing.live import LivePolicy, UntrustedRevisionError
-from service.authz.publishing.publisher import drift, publish_if_changed
+from service.authz.publishing.publisher import derived_policy, drift, publish_if_changed
 from service.authz.publishing.shipped import read_shipped
 from service.authz.publishing.watch import PolicyWatch
 from service.errors import Unavailable
@@ -522,7 +522,8 @@ async def test_without_a_key_a_revision_that_is_forged_in_all_tables_decides_unt
     await worker.look()
     assert is_open(worker.policy)
     async with database.snapshot() as connection:
-        assert "does not match the current resources, bindings and Buttons" in str(await drift(connection))
+        difference = await drift(connection, await derived_policy(connection, SHIPPED))
+        assert "does not match the current resources, bindings and Buttons" in str(difference)
 
     await worker.changes.reload("the next change")
 

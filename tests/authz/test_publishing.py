@@ -22,11 +22,13 @@ from service.kernel.assurance import Authentication, words_at
 from service.kernel.codes import HeldCodes
 from service.laboratory.casbin_adapter import PolicyAdapter
 from service.laboratory.invariants.statements import Invariants
+from service.operator.findings import Installation
 from service.records import menus
 from service.records.database.transactions import Database, engine
 from service.records.published import policy_lines as casbin_rule
 from service.records.published import policy_revisions
 from service.records.published.policy_lines import Stored
+from service.settings import Settings
 from tests.policies.stock import MODEL
 from tests.support.cases import with_each
 
@@ -554,7 +556,8 @@ async def test_what_would_be_published_does_not_depend_on_the_policy_in_force(da
     before = await publish(database)
     await execute(database, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:role:list'")
     async with database.snapshot() as connection:
-        derived, differs = await derived_policy(connection, SHIPPED), await drift(connection)
+        derived = await derived_policy(connection, SHIPPED)
+        differs = await drift(connection, derived)
         for in_force in (
             before,
             LivePolicy(SHIPPED, RevisionSeals()).current,
@@ -565,4 +568,18 @@ async def test_what_would_be_published_does_not_depend_on_the_policy_in_force(da
             assert list(candidate.rules) == list(derived.rules) != list(before.rules)
             assert (candidate.digest, candidate.revision) == (derived.digest, 0)
             assert candidate.resource_at("GET", "/api/user/7") == derived.resource_at("GET", "/api/user/7")
-            assert await drift(connection, in_force) == differs is not None
+            assert await drift(connection, candidate) == differs is not None
+
+
+async def test_an_examination_derives_the_policy_once_for_each_revision_that_its_checks_see(
+    database: Database,
+) -> None:
+    await publish(database)
+    installation = Installation({}, Settings(), lambda _shipped: (), database=database, shipped=SHIPPED)
+    async with database.snapshot() as connection:
+        first = await installation.derived(connection)
+        assert await installation.derived(connection) is first
+    await execute(database, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:role:list'")
+    published = await publish(database)
+    async with database.snapshot() as connection:
+        assert (await installation.derived(connection)).digest == published.digest != first.digest

@@ -123,20 +123,18 @@ async def derived_policy(connection: Connection, shipped: Shipped, in_force: Pol
     return await asyncio.to_thread(shipped.policy, shared, bits, 0, digest=digest, like=in_force)
 
 
-async def drift(connection: Connection, in_force: Policy | None = None) -> str | None:
+async def drift(connection: Connection, derived: Policy) -> str | None:
     """Return the difference of the published policy from the one to be published now; None if equal.
 
-    Only reads, from a snapshot. ``in_force`` saves work, as in ``publish_if_changed``. Raises PolicyError if
-    no policy can be built.
+    Only reads, from a snapshot. ``derived`` is the ``derived_policy`` of it.
     """
     latest = await policy_revisions.latest(connection)
     if latest is None:
         return "no policy has been published"
-    shared, _, digest = await _derived(connection, in_force)
-    if digest != latest.digest:
+    if derived.digest != latest.digest:
         return f"revision {latest.revision} does not match the current resources, bindings and Buttons"
     stored = await connection.run_sync(casbin_rule.stored)
-    if await _differ(stored, shared):
+    if await _differ(stored, derived.shared):
         return (
             f"the stored lines differ from revision {latest.revision}: they were changed directly in the "
             "database"

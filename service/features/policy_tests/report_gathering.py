@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from service.audit.seals import RevisionSeals, seals_of
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyFileError
-from service.authz.publishing.publisher import drift
+from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import Shipped, configured
 from service.features.explain.api_who_may import OpenRequest, openings_answer
 from service.features.explain.policy_layers import Access, access_answer
@@ -143,7 +143,7 @@ async def _stored(
         instant = await sources.instant_of(connection, at)
         policy = await past.at(connection, policy, instant)
         standing = await sources.standing_of(policy, connection, instant)
-        differs = await drift(connection)
+        differs = await drift(connection, await derived_policy(connection, past.shipped))
         before = None if since is None else await _before(connection, past, since)
     changes = None if before is None else await _changes(database, past.seals, *before, standing)
     return policy, Stored(standing, published, differs, changes), violations

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from service.administration.people import People
-from service.authz.publishing.publisher import derived_policy
 from service.features.permission_use import store as permission_uses
 from service.features.reviews import store
 from service.features.reviews.population import Reviewers
@@ -25,15 +24,12 @@ async def reviews(installation: Installation) -> Finding:
     late: list[Sentence] = []
     async with installation.records() as connection:
         under_way = await store.under_way(connection)
-        policy = None
         for review in under_way:
             name = sentence("review_named", title=review.title, review=review.id)
             if (review.close_time or review.deadline) < now - _CLOSES_WITHIN:
                 late.append(name)
             elif review.state == "open":
-                policy = policy or await derived_policy(
-                    connection, installation.policy, installation.in_force
-                )
+                policy = await installation.derived(connection)
                 asked = Reviewers(review.reviewer_ids, review.reviewer_code)
                 users = await store.unsettled_users(connection, review.id)
                 people = People(installation.policy.takeover_days)

@@ -22,7 +22,8 @@ from service.laboratory.analysis.impact import Roles, Standing
 from service.laboratory.analysis.opening_codes import OpeningCodes
 from service.laboratory.findings.findings import Finding
 from service.laboratory.invariants.statements import NONE, Apart, EndsWithin, Invariants, OnlyRoles
-from service.laboratory.proof.batch_decider import BatchDecider, DecidingLines, all_requests
+from service.laboratory.proof.batch_decider import BatchDecider, DecidingLines, all_requests, deciding_lines
+from service.laboratory.proof.conditions import clauses_of
 from service.laboratory.proof.request_classes import RequestClass, registered, request_classes
 
 UNMET: Final = "demand-unmet"
@@ -49,9 +50,13 @@ def unmet_demands(standing: Standing, strengths: Strengths) -> Iterator[Finding]
     """
     policy, nothing = standing.policy, HeldCodes()
     decider = BatchDecider(policy)
-    lines = {request: decider.lines(request) for request in all_requests(policy)}
+    resources = {request: request.resource(policy) for request in all_requests(policy)}
+    lines = {
+        request: deciding_lines(clauses_of(policy, request, resource))
+        for request, resource in resources.items()
+    }
     demanding = {
-        request: meeting(policy.model_text, demands_on(policy, request))
+        request: meeting(policy.model_text, demands_on(policy, request, resources[request]))
         for request, of in lines.items()
         if not decider.passes(of, nothing)
     }

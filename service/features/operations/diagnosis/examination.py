@@ -1,10 +1,11 @@
-"""Runs all checks, one after another, even if some fail."""
+"""Runs all checks, a few at a time, even if some fail."""
 
 import asyncio
 import inspect
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Final
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PolicyError
@@ -20,6 +21,9 @@ from service.records.database.failures import reason_of
 from service.records.database.server_facts import ServerFacts, server_facts
 from service.records.database.transactions import Database
 from service.settings import Settings
+
+AT_ONCE: Final = 3
+"""Checks that run at the same time; each uses one connection at a time."""
 
 
 async def examine(
@@ -38,7 +42,7 @@ async def examine(
         environ, settings, routes, shipped=_shipped(settings), in_force=in_force
     )
     url = settings.database.direct_url or settings.database.url
-    database = Database(url, pool_size=1, timeout=settings.database.timeout) if url else None
+    database = Database(url, pool_size=AT_ONCE, timeout=settings.database.timeout) if url else None
     if database is not None:
         server = await _server(database)
         fault = str(server) if isinstance(server, Unavailable) else ""
@@ -49,8 +53,14 @@ async def examine(
         fault = str(store) if isinstance(store, Unavailable) else ""
         facts = None if isinstance(store, Unavailable) else store
         installation = replace(installation, store=facts, store_fault=fault)
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def finding_of(check: Check) -> tuple[str, findings.Finding]:
+        async with turns:
+            return check.name, marked(check, await _made(check, installation))
+
     try:
-        return [(check.name, marked(check, await _made(check, installation))) for check in checks]
+        return await asyncio.gather(*map(finding_of, checks))
     finally:
         if database is not None:
             await database.close()

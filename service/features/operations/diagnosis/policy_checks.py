@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 from service.administration.people import People
 from service.audit.seals import seals_of
+from service.authz.engine.rules import REQUEST
 from service.authz.publishing.derive import covered_by
-from service.authz.publishing.publisher import derived_policy, drift
+from service.authz.publishing.publisher import drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
 from service.features.operations.sentences import sentence
@@ -18,6 +19,7 @@ from service.kernel.feature import off_by
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
 from service.kernel.text import printable
+from service.laboratory.analysis.impact import Standing
 from service.laboratory.analysis.sources import standing_of
 from service.laboratory.findings.approver_findings import approver_findings
 from service.laboratory.findings.request_findings import request_findings
@@ -62,7 +64,7 @@ def shipped_files(_installation: Installation) -> Finding:
 async def published_policy(installation: Installation) -> Finding:
     """The policy that decides requests must be the one that a reviewer would derive."""
     async with installation.records() as connection:
-        difference = await drift(connection, installation.in_force)
+        difference = await drift(connection, await installation.derived(connection))
         latest = await policy_revisions.latest(connection)
     if difference or latest is None:
         return fault(
@@ -78,7 +80,7 @@ async def invariants(installation: Installation) -> Finding:
     """A broken statement does not protect until its violation is corrected."""
     stated = installation.policy.invariants
     async with installation.records() as connection:
-        policy = await derived_policy(connection, installation.policy, installation.in_force)
+        policy = await installation.derived(connection)
         broken = await broken_invariants(connection, stated, policy)
     if not broken and (missing := stated.unlisted):
         return warning(
@@ -150,8 +152,8 @@ async def static_policies_agree(installation: Installation) -> Finding:
 async def demands_met(installation: Installation) -> Finding:
     """A holder of a code is refused until the user has a factor as strong as demanded."""
     async with installation.records() as connection:
-        policy = await derived_policy(connection, installation.policy, installation.in_force)
-        standing = await standing_of(policy, connection)
+        policy = await installation.derived(connection)
+        standing = Standing(policy, await role_holdings.read_codes(connection), {})
         strengths = await role_holdings.persons_by_strength(connection)
     unmet = await asyncio.to_thread(lambda: [*unmet_demands(standing, strengths)])
     if not unmet:
@@ -163,7 +165,9 @@ async def demands_met(installation: Installation) -> Finding:
 async def request_rules(installation: Installation) -> Finding:
     """A role without eligible approvers can't be granted; a rule may let one person alone grant a role."""
     async with installation.records() as connection:
-        policy = await derived_policy(connection, installation.policy, installation.in_force)
+        policy = await installation.derived(connection)
+        if not policy.rules.objects(REQUEST):
+            return ok(sentence("request_rules_fine"))
         persons = await standing_of(policy, connection, kind="person")
         people = People(installation.policy.takeover_days)
         alike = await approver_findings(connection, persons, people, datetime.now(UTC))

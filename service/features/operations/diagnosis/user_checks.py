@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 from service.authn.proving import ClosedPasswords
-from service.authz.publishing.publisher import derived_policy
 from service.features.operations.diagnosis.upkeep_checks import NEW
 from service.features.operations.sentences import sentence
 from service.features.policy_checks.lockout import demanded_acr
@@ -78,7 +77,7 @@ async def way_in(installation: Installation) -> Finding:
     if not settings.providers:
         return ok(sentence("no_provider_sign_in"))
     async with installation.records() as connection:
-        acr = demanded_acr(await derived_policy(connection, installation.policy, installation.in_force))
+        acr = demanded_acr(await installation.derived(connection))
         able = await role_rights.able_administrators(connection, acr)
         closed = ClosedPasswords(settings)
         able = [user_id for user_id in able if not await closed.includes(connection, user_id)]
