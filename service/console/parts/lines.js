@@ -10,7 +10,7 @@ import { table } from "./rows.js";
 
 const SIZE = 100;
 /** How many roles, and requests of each, are read at a time. */
-const ENTRIES = 25;
+export const ENTRIES = 25;
 
 /** @typedef {{addedLines: string[] | null, removedLines: string[] | null, truncated: boolean}} Lines */
 /** @typedef {import("../types/api").DiffCaller} Caller */

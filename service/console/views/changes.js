@@ -8,9 +8,9 @@ import { button, card, empty, h, link, pieces } from "../core/dom.js";
 import { between, dates, instantOf, wallTime } from "../core/locale.js";
 import { numbered } from "../core/texts.js";
 import { form } from "../parts/form.js";
-import { FIRST, access, lines } from "../parts/lines.js";
+import { ENTRIES, FIRST, access, lines } from "../parts/lines.js";
 import { inWords, withChanges } from "../parts/logs.js";
-import { answering, asking } from "../parts/policy.js";
+import { after, answering, asking } from "../parts/policy.js";
 import { revertButton } from "../parts/revert.js";
 import { roleNames } from "../parts/roles.js";
 import { withoutReason } from "../parts/sentence.js";
@@ -90,14 +90,16 @@ function question(page) {
 async function betweenRevisions(page) {
   const newest = (await page.call("GET", REVISIONS, { query: { size: 1 } })).data.items[0]?.revision ?? 1;
   const [from, to] = [Number(page.query.get("from")), Number(page.query.get("to")) || newest];
-  await page.call("GET", DIFF, { query: { from, to, size: 1 } }); // says which of them is none
-  const [begin, end] = await Promise.all(
+  const ends = Promise.all(
     [from, to].map(async (revision) => {
       const path = /** @type {any} */ ({ revision });
       const { data } = await page.call("GET", `${REVISIONS}/{revision}`, { path, query: { size: 1 } });
       return new Date(Date.parse(data.createTime) + 1).toISOString(); // times have microseconds
     }),
   );
+  ends.catch(() => {}); // the comparison says which of them is none
+  await page.call("GET", DIFF, { query: { from, to, size: 1 } });
+  const [begin, end] = await ends;
   return { from: begin, to: end, text: T.between({ from, to }), revisions: [from, to] };
 }
 
@@ -302,19 +304,17 @@ function linesBetween(page, [from, to], summary) {
   const read = async (/** @type {any} */ part) =>
     (await page.call("GET", DIFF, { query: { from, to, ...part } })).data;
   const place = h("div", { "aria-live": "polite" });
-  const impact = async () =>
-    place.replaceChildren(
-      await access(
-        async (part) => /** @type {any} */ ((await read({ ...part, size: 1, access: true })).access),
-      ),
-    );
+  const effect = async (/** @type {any} */ part) =>
+    /** @type {any} */ ((await read({ size: 1, ...part, access: true })).access);
+  const impact = async (load = effect) => place.replaceChildren(await access(load));
   const content = h("div", { class: "body" });
   const load = async (withImpact = false) => {
     content.replaceChildren(h("p", { class: "loading" }, FRAME.loading));
     try {
-      content.replaceChildren(...pieces([lines(read, await read(FIRST), POLICY.sameLines), place]));
-      place.replaceChildren(button(POLICY.showImpact, impact));
-      if (withImpact) await impact();
+      const first = await read(withImpact ? { ...FIRST, accessSize: ENTRIES, access: true } : FIRST);
+      content.replaceChildren(...pieces([lines(read, first, POLICY.sameLines), place]));
+      place.replaceChildren(button(POLICY.showImpact, () => impact()));
+      if (first.access) await impact(after(first.access, effect));
     } catch (problem) {
       if (!page.signal.aborted) content.replaceChildren(trouble(problem, () => load(withImpact)));
     }
