@@ -50,6 +50,15 @@ DRAWN: Final = {
     "hastyReader": [True, True, True, True],
     # A search in a tree shows its first rows, those above them too, and says so.
     "searchedTree": [[300, "There are more results: only the first 300 rows are shown."], [12, ""], [0, ""]],
+    # A choice of many shows the first and the chosen ones; what a search finds stays chosen after it.
+    "longChoice": [
+        [101, 1, [250], "300 matches. Keep typing to narrow them down."],
+        [11, 0, [250], True],
+        [0, 0, [250, 299], "None"],
+        [103, 3, [250, 299, 300], "301 matches. Keep typing to narrow them down."],
+        [100, 1, [1], "301 matches. Keep typing to narrow them down."],
+        1,
+    ],
     # What a role gains is listed when it is unfolded, and cut.
     "listedGains": [True, [[0, None], [0, None]], [[200, "and 800 more"], [0, "and 7 more"]]],
     # A list keeps to the view that it was made for.

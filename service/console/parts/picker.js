@@ -5,6 +5,8 @@ import { ACTION } from "../strings/common.js";
 import { TABLE } from "../strings/table.js";
 
 const SEARCHED = 8;
+/** The most options that are shown beside the chosen ones: a search finds the others. */
+const MOST = 100;
 
 /** @typedef {{key: any, text: string, note?: import("../core/dom.js").Child}} Option */
 /**
@@ -20,20 +22,20 @@ const SEARCHED = 8;
  * @returns {{element: HTMLElement, get: () => any[], set: (keys: any[]) => void}}
  */
 export function picker(options, chosen, { none, act, create } = { none: TABLE.noMatch }) {
+  const keys = new Set(chosen);
   const row = (/** @type {Option} */ { key, text, note }) => {
-    const box = h("input", { type: "checkbox", checked: chosen.includes(key) });
-    return {
-      key,
-      box,
-      text: text.toLowerCase(),
-      element: h("label", null, box, " ", text, note && [" ", h("small", null, note)]),
-    };
+    const onchange = () => keys[box.checked ? "add" : "delete"](key);
+    const box = h("input", { type: "checkbox", checked: keys.has(key), onchange });
+    return h("label", null, box, " ", text, note && [" ", h("small", null, note)]);
   };
-  const rows = options.map(row);
   const look = () => {
     const text = search.value.toLowerCase();
-    for (const row of rows) row.element.hidden = !row.text.includes(text);
-    nothing.hidden = rows.some(({ element }) => !element.hidden);
+    const matching = options.filter((option) => option.text.toLowerCase().includes(text));
+    const shown = matching.filter(({ key }, place) => place < MOST || keys.has(key));
+    const whole = shown.length === matching.length;
+    rest.textContent = matching.length === 0 ? none : TABLE.moreMatch({ n: matching.length });
+    rest.hidden = whole && matching.length > 0;
+    list.replaceChildren(...shown.map(row), rest);
   };
   const search = h("input", {
     type: "search",
@@ -48,31 +50,30 @@ export function picker(options, chosen, { none, act, create } = { none: TABLE.no
   const made = async () => {
     const option = await create?.(search.value.trim());
     if (!option) return;
-    const added = row(option);
-    rows.push(added);
     options.push(option);
-    nothing.before(added.element);
+    keys.add(option.key);
+    search.value = "";
     look();
-    added.box.click(); // the form hears of it
-    added.box.focus();
+    const box = /** @type {HTMLInputElement} */ (list.querySelector("label:last-of-type > input"));
+    box.dispatchEvent(new Event("change", { bubbles: true })); // the form hears of it
+    box.focus();
   };
-  const nothing = h("p", { class: "help", role: "status", hidden: true }, none);
+  const rest = h("p", { class: "help", role: "status" });
+  const list = h("div", { class: "checks" });
+  look();
   return {
     element: h(
       "div",
       { class: "picker", role: "group", tabindex: "-1" },
-      (rows.length > SEARCHED || create) && search,
-      h(
-        "div",
-        { class: "checks" },
-        rows.map(({ element }) => element),
-        nothing,
-      ),
+      (options.length > SEARCHED || create) && search,
+      list,
       act && button(act, made, { icon: "plus" }),
     ),
-    get: () => rows.filter(({ box }) => box.checked).map(({ key }) => key),
-    set: (keys) => {
-      for (const { key, box } of rows) box.checked = keys.includes(key);
+    get: () => options.filter(({ key }) => keys.has(key)).map(({ key }) => key),
+    set: (others) => {
+      keys.clear();
+      for (const key of others) keys.add(key);
+      look();
     },
   };
 }

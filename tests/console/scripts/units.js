@@ -76,6 +76,50 @@ async function searchedTree() {
   });
 }
 
+/** Choose among many; return the boxes, the chosen ones and the note: at first, after a search, with a new one. */
+async function longChoice() {
+  const { picker } = await load("parts/picker.js");
+  const options = Array.from({ length: 300 }, (_, key) => ({ key, text: `Entry ${key}` }));
+  const made = picker(options, [250], {
+    none: "None",
+    act: "Make",
+    create: async (text) => ({ key: 300, text: `New ${text}` }),
+  });
+  document.body.append(made.element);
+  const [search] = made.element.querySelectorAll("[type=search]");
+  const boxes = () => [...made.element.querySelectorAll("[type=checkbox]")];
+  const state = () => {
+    const note = made.element.querySelector("[role=status]");
+    return [
+      boxes().length,
+      boxes().filter((box) => box.checked).length,
+      made.get(),
+      note.hidden || note.textContent,
+    ];
+  };
+  const looked = (text) => {
+    search.value = text;
+    search.dispatchEvent(new Event("input"));
+    return state();
+  };
+  const states = [state(), looked("entry 29")];
+  boxes().at(-1).click();
+  states.push(looked("no such"));
+  let heard = 0;
+  made.element.addEventListener("change", () => {
+    heard += 1;
+  });
+  made.element.querySelector("button").click();
+  await new Promise((resolve) => {
+    setTimeout(resolve);
+  });
+  states.push(state());
+  made.set([1]);
+  states.push(state(), heard);
+  made.element.remove();
+  return states;
+}
+
 /** Show what two roles gain; return whether the requests are counted, and the lists before and after they unfold. */
 async function listedGains() {
   const { side } = await load("parts/preview.js");
@@ -148,7 +192,12 @@ async function readDocuments(documents) {
   return documents.map((document) => {
     const { operations, unusable } = operationsOf(document, "orders", null);
     return [
-      operations.map(({ method, path, resourceName, resourceCode }) => [method, path, resourceName, resourceCode]),
+      operations.map(({ method, path, resourceName, resourceCode }) => [
+        method,
+        path,
+        resourceName,
+        resourceCode,
+      ]),
       unusable.map(({ operation }) => operation),
     ];
   });
@@ -157,7 +206,13 @@ async function readDocuments(documents) {
 /** Return the cells of tables with each separator, as a spreadsheet writes them. */
 async function readTables() {
   const { cellsOf } = await load("parts/csv.js");
-  const texts = ['\uFEFFa;b\r\n"1;2";3\r\n', "a\tb\n1,2\t3\n", '"a,;;",b\n1;2,3\n', "sep=;\r\na;b\r\n1;2", "a\n1;2\n"];
+  const texts = [
+    '\uFEFFa;b\r\n"1;2";3\r\n',
+    "a\tb\n1,2\t3\n",
+    '"a,;;",b\n1;2,3\n',
+    "sep=;\r\na;b\r\n1;2",
+    "a\n1;2\n",
+  ];
   return texts.map(cellsOf);
 }
 
@@ -176,7 +231,10 @@ async function madeWorkbook() {
 async function spacedSentences() {
   const { spaced } = await load("parts/sentence.js");
   const name = (text) => ({ text, target: `user:${text}` });
-  const said = (...words) => spaced(words).map((word) => word.text ?? word).join("");
+  const said = (...words) =>
+    spaced(words)
+      .map((word) => word.text ?? word)
+      .join("");
   return [
     said(name("admin"), " ", "为 ", "用户 ", name("lee"), " 授予了", "角色 ", name("a"), "和", name("b")),
     said("为 ", name("王芳"), " 授予了", "角色 ", name("审计"), "，", "并更改了 ", name("x 王")),
@@ -192,6 +250,7 @@ async function units({ pairs, cases, documents }) {
     keyedRows: await keyedRows(),
     hastyReader: await hastyReader(),
     searchedTree: await searchedTree(),
+    longChoice: await longChoice(),
     listedGains: await listedGains(),
     lateList: await lateList(),
     readTables: await readTables(),
