@@ -1,10 +1,22 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, Rule
 from service.kernel.assurance import BY_STRONGEST, WORDS, Word
 from service.kernel.codes import HeldCodes
-from service.laboratory.analysis.explain import Explanation, Fired, explain, explain_decided, explain_object
+from service.laboratory.analysis.explain import (
+    Explanation,
+    Fired,
+    Passages,
+    explain,
+    explain_decided,
+    explain_object,
+)
+from tests.laboratory.proof.small import models
+from tests.laboratory.test_passing_classes import HELD as MANY_HELD
+from tests.laboratory.test_passing_classes import layers
 from tests.policies.stock import MODEL
 from tests.support.cases import with_each
 from tests.support.demands import undemanding
@@ -207,3 +219,16 @@ def test_a_refused_demand_is_explained_with_the_words_of_its_decision() -> None:
         BY_STRONGEST["@login"],
     )
     assert (account.satisfied, account.allowed) == (BY_STRONGEST["@initial"], False)
+
+
+@given(models(), layers, st.none() | st.sets(st.sampled_from(MANY_HELD), max_size=2))
+def test_a_list_of_passed_requests_names_the_line_by_which_the_enforcer_decides(
+    model_text: str, codes: tuple[str, ...], held: set[str] | None
+) -> None:
+    policy = Policy(model_text, [Rule("endpoint", "GET /x", code) for code in codes])
+    caller = None if held is None else HeldCodes(held)
+
+    (passed,) = Passages(policy, caller).of("endpoint", "GET /x")
+
+    decided = policy.judge("endpoint", "GET /x", caller).line
+    assert passed.line == (None if decided is None else str(decided))

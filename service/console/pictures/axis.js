@@ -8,7 +8,7 @@ import { label, shape, widePicture } from "./svg.js";
 
 const [ROW, EDGE, SIZE] = [52, 10, 6];
 /** Where the names of times stand at their marks, from the first to the last. */
-const ANCHORS = ["start", "middle", "middle", "end"];
+const ANCHORS = ["start", "middle", "end"];
 const DIAMOND = [
   [0, -1],
   [1, 0],

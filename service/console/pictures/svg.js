@@ -7,7 +7,7 @@ import { scrolling } from "../parts/scroll.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
 /** The narrowest drawing: below it, texts would not fit, and the reader scrolls. */
-const LEAST = 640;
+const LEAST = 480;
 
 /**
  * Return a shape; attributes without a value are left out, and text becomes text nodes.
