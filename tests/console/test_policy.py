@@ -64,7 +64,7 @@ def test_a_change_is_previewed_saved_explained_and_restored(visit: Visit, house:
     dialog.get_by_role("checkbox", name="system:policy:reload").check()
     button(dialog, "Preview").click()
     expect(dialog.get_by_role("heading", name="Lose access")).to_be_visible()
-    expect(dialog).to_contain_text("magpie 1 user")
+    expect(dialog).to_contain_text("magpie 1 endpoint for 1 user")
     visit.axe()
     visit.picture("resource-preview")
     button(dialog, "Save the bindings").click()

@@ -279,8 +279,9 @@ async def test_the_changes_of_a_page_are_read_in_brief_by_the_ids_of_its_entries
     ]
     small = [{"target": "user:lee", "field": "email", "before": None, "after": "lee@example.org"}]
     tampered = ["not a change"]
+    imported = [small[0] | {"target": f"user:u{n}"} for n in range(30)] + many
     ids = await operations(
-        shared.database_url, *({"changes": changes} for changes in (many, small, tampered, None))
+        shared.database_url, *({"changes": changes} for changes in (imported, small, tampered, None))
     )
     query = ",".join(map(str, reversed([*ids, 10**15])))
     items = (await shared.data("GET", f"/api/operation-log/changes?ids={query}"))["items"]

@@ -40,11 +40,12 @@ export async function topRefusals(page) {
   const from = new Date(Date.now() - DAYS * 86_400_000).toISOString();
   const query = { decision: ["deny"], dryRun: false, from, size: COUNTED };
   const { data } = await page.call("GET", LOG, { query });
-  if (data.items.length === 0) return h("p", null, T.noRefusals);
-  const most = counted(data.items).slice(0, SHOWN);
+  // Who has to sign in anew, or to prove more, is not refused a right.
+  const most = counted(data.items.filter(({ status }) => status === 403));
+  if (most.length === 0) return h("p", null, T.noRefusals);
   return [
     rows(
-      most.map(({ entry, times }) => ({
+      most.slice(0, SHOWN).map(({ entry, times }) => ({
         mark: badge(T.times({ n: times }), "bad"),
         text: [entry.userName ?? OPERATIONS.nobody, ": ", requestLine(entry.method, entry.url)],
         help: timeOf(page, entry),
@@ -54,7 +55,7 @@ export async function topRefusals(page) {
     h(
       "p",
       { class: "help" },
-      T.refusalsText({ n: data.items.length }),
+      T.refusalsText({ n: most.reduce((sum, { times }) => sum + times, 0) }),
       " ",
       link(`/logs/operations?${new URLSearchParams({ decision: "deny", from })}`, T.allRefusals),
     ),

@@ -161,10 +161,10 @@ class Editor {
   /** @param {string} title @param {number[]} ids @param {string} kind */
   names(title, ids, kind) {
     if (!ids.length) return null;
-    const names = ids
-      .map((id) => this.forest.places.get(id)?.menu)
-      .map((menu) => menu?.authMark ?? menu?.title ?? "")
-      .sort();
+    const chosen = ids.map((id) => this.forest.places.get(id)?.menu);
+    const codes = chosen.flatMap((menu) => menu?.authMark ?? []);
+    // The Menus above Buttons come along.
+    const names = (codes.length > 0 ? codes : chosen.map((menu) => menu?.title ?? "")).toSorted();
     return h(
       "p",
       { class: "difference" },

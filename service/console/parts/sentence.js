@@ -211,6 +211,8 @@ function edits(entry, changes) {
   };
   for (const change of changes) {
     const { target, field, before, after } = change;
+    // What happened to a request for a role is said by what its author got, or by the operation.
+    if (field.startsWith("accessRequest ")) continue;
     // The Menus above new Buttons come along.
     if (field === "menus" && changes.some((each) => each.field === "permissions" && each.target === target))
       continue;
@@ -241,7 +243,9 @@ export function fieldName(field) {
 /** Return what was done, and what a new record was given with it. @param {Word[]} act @param {Change[]} changes */
 function withGiven(act, changes) {
   const change = changes.find(
-    ({ target, field, after }) => GIVEN[`${kindOf(target)} ${field}`] && after?.length,
+    // The Buttons of a new resource are among the records of its entry.
+    ({ target, field, after }) =>
+      kindOf(target) !== "resource" && GIVEN[`${kindOf(target)} ${field}`] && after?.length,
   );
   if (!change) return act;
   const { kind } = GIVEN[`${kindOf(change.target)} ${change.field}`];

@@ -1,6 +1,7 @@
 // @ts-check
 /** Counts over time: a row of bars for each kind, so that none is told from another by its colour. */
 import { shownNumber } from "../core/locale.js";
+import { PICTURES as T } from "../strings/pictures.js";
 import { label, shape, widePicture } from "./svg.js";
 
 const [ROW, TALL, LEFT] = [74, 44, 4];
@@ -8,7 +9,7 @@ const [ROW, TALL, LEFT] = [74, 44, 4];
 const NAMED = 120;
 
 /**
- * Return the bars of several kinds. Each row has a scale of its own, whose highest count stands beside its title.
+ * Return the bars of several kinds. Each row has a scale of its own, whose highest count stands at its end.
  * @param {object} config
  * @param {string} config.name
  * @param {string} config.place The title of the places, such as "Hour".
@@ -27,7 +28,7 @@ export function bars({ name, place, places, short = (text) => text, kinds }) {
       const above = base - TALL - 8;
       return [
         label(title, { x: LEFT, y: above, class: "name" }),
-        label(shownNumber(most), { x: width - LEFT, y: above, class: "soft", "text-anchor": "end" }),
+        label(T.highest({ n: most }), { x: width - LEFT, y: above, class: "soft", "text-anchor": "end" }),
         shape("line", { x1: LEFT, x2: width - LEFT, y1: base, y2: base, class: "axis" }),
         ...counts.flatMap((count, at) => {
           if (!count) return [];

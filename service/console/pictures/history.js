@@ -12,8 +12,9 @@ import { axis } from "./axis.js";
 const DAYS = 30;
 /** The most events of a kind: the newest. */
 const MOST = 200;
-/** What kind of rights a change is of, by the record that it changes first. */
-const RIGHTS = /** @type {Record<string, keyof typeof T.rights>} */ ({ user: "given", role: "gives" });
+/** Return what kind of rights a change is of, by the record that it changes first. @param {string} record */
+const rightsOf = (record) =>
+  record === "role" ? "gives" : ["user", "key", "factor", "review"].includes(record) ? "given" : "binds";
 
 /** @typedef {{title: string, kind: string, events: import("./axis.js").Event[]}} Kind */
 
@@ -34,7 +35,7 @@ export function history(page) {
       entries(page, { ...span, rights: false, module: "role" }),
     ]);
     const of = (/** @type {string} */ which) =>
-      rights.filter(({ targets }) => (RIGHTS[(targets?.[0] ?? "").split(":")[0]] ?? "binds") === which);
+      rights.filter(({ targets }) => rightsOf((targets?.[0] ?? "").split(":")[0]) === which);
     return [
       ...published,
       { title: T.rights.given, kind: "info", events: events(page, of("given")) },

@@ -5,9 +5,11 @@ import { PICTURES as T } from "../strings/pictures.js";
 import { label, shape, widePicture } from "./svg.js";
 
 const [TALL, LINE] = [28, 24];
+/** About how many pixels the name of a part takes. */
+const NAMED = 120;
 
 /**
- * Return a bar; each part has a number in the bar and in the list below it. Empty parts are left out.
+ * Return a bar; each part has its name in the bar, or its number in the list below it. Empty parts are left out.
  * @param {string} title
  * @param {{text: string, count: number, kind: string}[]} parts
  */
@@ -32,7 +34,14 @@ export function share(title, parts) {
           shape("title", {}, `${text}: ${shownNumber(count)}`),
         ),
         ...(width > LINE
-          ? [label(`${at + 1}`, { x: left + width / 2, y: 20, class: "on", "text-anchor": "middle" })]
+          ? [
+              label(width > NAMED ? text : `${at + 1}`, {
+                x: left + width / 2,
+                y: 20,
+                class: "on",
+                "text-anchor": "middle",
+              }),
+            ]
           : []),
         shape("rect", { x: 1, y: y - 12, width: 14, height: 14, class: kind }),
         label(`${at + 1}. ${text}: ${shownNumber(count)} (${percent(count / whole)})`, { x: 24, y }),

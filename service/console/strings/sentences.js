@@ -26,6 +26,10 @@ export const PARTS = /** @type {Record<string, number>} */ ({
   "file delete": 3,
   "file share": 3,
   "file unshare": 3,
+  "review decide": 3,
+  "review decide about many": 3,
+  "review close": 3,
+  "review export evidence": 3,
 });
 
 export const SENTENCE = T.SENTENCE;

@@ -201,7 +201,7 @@ function standing(page, user, ends) {
         ? badges(
             user.roles.map((role) => [
               page.linked("role", role.id, badge(roleName(role))),
-              ends.get(role.roleCode) && h("small", null, " ", coming(ends.get(role.roleCode))),
+              ends.get(role.roleCode) && h("small", null, " ", T.until, " ", coming(ends.get(role.roleCode))),
             ]),
           )
         : T.noRoles,

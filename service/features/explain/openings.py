@@ -41,7 +41,9 @@ async def would_open(
 
     Without a connection no roles and Buttons are known. No code meets a demand of the layer ``assurance``.
     """
-    if connection is None or denied.layer == ASSURANCE:
+    if denied.layer == ASSURANCE:
+        return WouldOpen((), (), (), ())
+    if connection is None:
         return WouldOpen(denied.required, (), (), ())
     given, enabled = await roles.held_codes(connection), await menus.enabled_buttons(connection)
     if instant.then is not None:

@@ -82,7 +82,10 @@ class ChangesQuery(Schema):
 
 
 class OperationChanges(Schema):
-    """The changes of a call: the first 20, with at most 5 values each; the entry has all."""
+    """The changes of a call, at most 20 with at most 5 values each; the entry has all.
+
+    Those of roles and permissions come first for a call with more changes.
+    """
 
     id: Id
     changes: list[FieldChange]

@@ -210,11 +210,23 @@ async def operation(connection: Connection, entry_id: int) -> OperationDetail:
     return entry
 
 
+_GIVES: Final = '(@.field == "roles" || @.field == "permissions")'
+_GIVEN_AND_OTHERS: Final = (f"$[*] ? {_GIVES}", f"$[*] ? (!{_GIVES})")
+
+
 async def first_changes(
     connection: Connection, ids: Collection[int], most: int
 ) -> list[tuple[int, list[Any]]]:
-    """Return the first ``most`` changes of calls that have saved some, with the id of each call."""
-    first = sa.func.jsonb_path_query_array(operation_log.c.changes, sa.cast(f"$[0 to {most - 1}]", JSONPATH))
+    """Return the first ``most`` changes of calls that have saved some, with the id of each call.
+
+    Those of roles and permissions come first for a call with more changes, such as an import.
+    """
+    saved = operation_log.c.changes
+    given, others = [
+        sa.func.jsonb_path_query_array(saved, sa.cast(path, JSONPATH)) for path in _GIVEN_AND_OTHERS
+    ]
+    ordered = sa.case((sa.func.jsonb_array_length(saved) > most, given.op("||")(others)), else_=saved)
+    first = sa.func.jsonb_path_query_array(ordered, sa.cast(f"$[0 to {most - 1}]", JSONPATH))
     rows = await connection.execute(
         sa.select(operation_log.c.id, first)
         .where(operation_log.c.id.in_(ids), sa.func.jsonb_typeof(operation_log.c.changes) == "array")

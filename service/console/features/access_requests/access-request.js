@@ -102,10 +102,12 @@ function who(page, request) {
 function changes(page, request) {
   const { userId, userName, roleCode, assignmentId, held, breaks, permissionsAdded, permissionsRemoved } =
     request;
+  const fresh = held && request.permissions?.filter((code) => !held.includes(code));
   const shown = [
     permissionsAdded?.length &&
       h("div", { class: "note warn" }, h("p", null, T.added), codes(permissionsAdded)),
     permissionsRemoved?.length && [h("p", null, T.removed), codes(permissionsRemoved)],
+    fresh?.length && [h("p", null, T.fresh({ user: userName })), codes(fresh)],
     held &&
       (held.length
         ? [h("p", null, T.held({ user: userName })), codes(held)]

@@ -15,15 +15,15 @@ import { REQUESTS as T } from "./strings.js";
 /** @typedef {"mine" | "waiting" | "all"} Part */
 
 const PARTS = /** @type {[Part, string][]} */ ([
-  ["mine", PATH],
+  ["mine", `${PATH}/own`],
   ["waiting", `${PATH}/waiting`],
   ["all", `${PATH}/all`],
 ]);
 
 /** @param {Page} page */
 export async function show(page) {
-  const [part] = PARTS.find(([, path]) => path === page.path) ?? PARTS[0];
   const [roles, waiting] = await Promise.all([roleNames(page), queue.read()]);
+  const [part] = PARTS.find(([, path]) => path === page.path) ?? PARTS[waiting.length > 0 ? 1 : 0];
   page.title(
     T.title,
     page.may("POST /api/access-request") &&

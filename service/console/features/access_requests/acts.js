@@ -168,7 +168,9 @@ export function approvers(stages) {
       String(place + 1),
       [
         h("code", null, code),
-        able && counted < approvals && h("small", null, able.length ? T.able(able) : T.nobodyApproves),
+        able &&
+          counted < approvals &&
+          h("p", { class: "help" }, able.length ? T.able(able) : T.nobodyApproves),
       ],
       badges(T.of({ counted, all: approvals }), counted >= approvals && badge(T.passed, "good")),
     ]),

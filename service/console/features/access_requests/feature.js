@@ -12,6 +12,7 @@ export const VIEWS = [
     icon: "plus",
   }),
   view("/access-requests", () => import("./access-requests.js"), "GET /api/access-request/list"),
+  view("/access-requests/own", () => import("./access-requests.js"), "GET /api/access-request/list"),
   view("/access-requests/waiting", () => import("./access-requests.js"), "GET /api/access-request/list"),
   view("/access-requests/all", () => import("./access-requests.js"), "GET /api/access-request/list"),
   view("/access-requests/new", () => import("./access-request-form.js"), "POST /api/access-request"),

@@ -78,7 +78,7 @@ async function ownRequests(page) {
         act: acts(page, request).withdraw,
       })),
     ),
-    data.total > SHOWN && h("p", { class: "help" }, link(PATH, T.allOwn({ n: data.total }))),
+    data.total > SHOWN && h("p", { class: "help" }, link(`${PATH}/own`, T.allOwn({ n: data.total }))),
   ];
 }
 

@@ -99,7 +99,7 @@ export function layerStep(page, layer, note) {
       ". ",
       T.objectNotes[layer.object],
       " ",
-      T.reasons[layer.reason],
+      T.reasons[layer.layer === "assurance" && !layer.allowed ? "not_met" : layer.reason],
     ),
     layer.lines.length
       ? h(

@@ -56,6 +56,7 @@ function refused(explained, userName) {
       demand: demandsText(demand.lines.map((line) => line.split(", ").pop() ?? "")) || POLICY.closedDemand,
     });
   }
+  if (layer.layer === "assurance") return T.demands({ demand: demandsText(layer.required) });
   if (layer.reason === "not_logged_in") return T.signIn;
   if (layer.reason !== "not_held")
     return layer.wouldOpen?.disabledButtons.length ? T.disabledButton : T.closed;

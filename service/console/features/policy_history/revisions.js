@@ -43,6 +43,7 @@ export async function show(page) {
         { title: T.by_, cell: (revision) => revision.userName ?? h("span", { class: "soft" }, T.byNobody) },
         {
           title: T.cause,
+          kind: "whole",
           cell: (revision) => [
             revision.cause,
             revision.tampered > 0 && [" ", badge(T.tampered({ n: revision.tampered }), "bad")],

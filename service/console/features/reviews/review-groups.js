@@ -45,7 +45,13 @@ export async function groups(page, review, { brief = false } = {}) {
   const { items, left, others } = await undecided(page, review);
   if (items.length === 0)
     return empty(
-      others.length ? T.forOthers({ n: others.length, reason: others[0].samePerson ?? "" }) : T.nothingForYou,
+      others.length
+        ? T.forOthers({
+            n: others.length,
+            reason: others[0].samePerson ?? "",
+            silence: T.silences[review.onSilence],
+          })
+        : T.nothingForYou,
     );
   const grouped = [
     ...Map.groupBy(items, ({ roleCode, ground, finding }) => `${roleCode} ${ground} ${finding}`),
@@ -94,6 +100,8 @@ async function undecided(page, review) {
  */
 function group(page, review, { name, items, open }) {
   const [first] = items;
+  // Where only those are left that the last decision has excluded, none is excluded from the next one.
+  if (items.every(({ id }) => out.has(id))) for (const { id } of items) out.delete(id);
   const count = h("span", { role: "status" });
   const chosen = () => items.filter(({ id }) => seen.has(id) && !out.has(id));
   const acts = groupVerdicts((verdict) => decide(page, review, chosen(), verdict), first.proposal);

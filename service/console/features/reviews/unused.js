@@ -42,7 +42,7 @@ export async function show(page) {
     card(
       "",
       definition([
-        [T.since, data.since],
+        [T.since, data.observed && data.since],
         [T.recorded, data.recordedSince ? time(data.recordedSince) : T.notRecorded],
         [T.checked, T.checks[data.checkedBy]],
       ]),
