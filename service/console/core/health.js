@@ -31,14 +31,8 @@ const TIMES = /\d{4}-\d{2}-\d{2}T[\d:.]{8,15}Z/g;
 export async function readTexts() {
   const findings = await read();
   const { items } = findings;
-  const messages = await inLanguage(items);
-  return {
-    ...findings,
-    items: items.map((item, place) => ({
-      ...item,
-      message: messages[place].replace(TIMES, (each) => timeText(each)),
-    })),
-  };
+  const messages = (await inLanguage(items)).map((text) => text.replace(TIMES, timeText));
+  return { ...findings, items: items.map((item, place) => ({ ...item, message: messages[place] })) };
 }
 
 /** Return the findings that need attention. @param {Findings} findings */

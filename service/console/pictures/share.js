@@ -26,6 +26,7 @@ export function share(title, parts) {
       const width = (room * count) / whole;
       const left = x;
       const y = TALL + (at + 1) * LINE;
+      const middle = { x: left + width / 2, y: 20, class: "on", "text-anchor": "middle" };
       x += width;
       return [
         shape(
@@ -33,16 +34,7 @@ export function share(title, parts) {
           { x: left + 1, y: 1, width: Math.max(1, width - 2), height: TALL, class: kind },
           shape("title", {}, `${text}: ${shownNumber(count)}`),
         ),
-        ...(width > LINE
-          ? [
-              label(width > NAMED ? text : `${at + 1}`, {
-                x: left + width / 2,
-                y: 20,
-                class: "on",
-                "text-anchor": "middle",
-              }),
-            ]
-          : []),
+        ...(width > LINE ? [label(width > NAMED ? text : `${at + 1}`, middle)] : []),
         shape("rect", { x: 1, y: y - 12, width: 14, height: 14, class: kind }),
         label(`${at + 1}. ${text}: ${shownNumber(count)} (${percent(count / whole)})`, { x: 24, y }),
       ];

@@ -43,16 +43,9 @@ export async function groups(page, review, { brief = false } = {}) {
   if (review.state !== "open") return empty(T.over);
   if (!review.mayDecide) return empty(T.notReviewer);
   const { items, left, others } = await undecided(page, review);
+  const [reason, silence] = [others[0]?.samePerson, T.silences[review.onSilence]];
   if (items.length === 0)
-    return empty(
-      others.length
-        ? T.forOthers({
-            n: others.length,
-            reason: others[0].samePerson ?? "",
-            silence: T.silences[review.onSilence],
-          })
-        : T.nothingForYou,
-    );
+    return empty(reason ? T.forOthers({ n: others.length, reason, silence }) : T.nothingForYou);
   const grouped = [
     ...Map.groupBy(items, ({ roleCode, ground, finding }) => `${roleCode} ${ground} ${finding}`),
   ];
