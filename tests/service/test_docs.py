@@ -1,5 +1,6 @@
 """The service describes itself, wholly and from its own files."""
 
+import json
 import re
 from html.parser import HTMLParser
 from typing import Any
@@ -37,6 +38,15 @@ def document(client: httpx.Client) -> dict[str, Any]:
     return document
 
 
+def with_equal_parts_once(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the same document, with one object for equal parts: the validator checks each object once."""
+    parts: dict[str, Any] = {}
+    once: dict[str, Any] = json.loads(
+        json.dumps(document), object_hook=lambda part: parts.setdefault(repr(part), part)
+    )
+    return once
+
+
 def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         f"{method.upper()} {path}": operation
@@ -47,7 +57,7 @@ def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_the_openapi_document_is_valid(document: dict[str, Any]) -> None:
     assert document["openapi"].startswith("3.1.")
-    OpenAPIV31SpecValidator(document).validate()
+    OpenAPIV31SpecValidator(with_equal_parts_once(document)).validate()
 
 
 def test_it_lists_every_endpoint_of_the_policy_with_its_permissions(document: dict[str, Any]) -> None:
