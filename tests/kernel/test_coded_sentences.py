@@ -135,14 +135,20 @@ def raised() -> list[tuple[str, str, frozenset[str] | None]]:
 
 
 def calls(path: Path, names: set[str]) -> Iterator[ast.Call]:
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in names:
-            yield node
+    return (call for name, call in named_calls(path) if name in names)
 
 
 @cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
+def named_calls(path: Path) -> list[tuple[str, ast.Call]]:
+    """Return each call of a plain or a dotted name in a file, such as ``Sentence.of``."""
+    made = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.Call(func=ast.Name(id=name)):
+                made.append((name, node))
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attribute)):
+                made.append((f"{name}.{attribute}", node))
+    return made
 
 
 def codes(argument: ast.expr) -> list[str]:
