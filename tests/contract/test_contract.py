@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract import __main__ as command
 from tests.contract.breaks import Break, breaks
-from tests.contract.document import RELEASED, as_text, breaking_entries, contract, current, is_named, released
+from tests.contract.document import RELEASED, as_text, breaking_entries, contract, is_named, released
 from tests.support.cases import with_each
 
 Document = dict[str, Any]
@@ -281,7 +281,7 @@ def test_a_removed_operation_is_named_by_its_place_alone() -> None:
 def test_the_check_fails_until_the_changelog_names_the_change(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    served = current()
+    served = base() | {"info": {"version": "0.2.0"}}
     before = contract(served)
     before["paths"]["/api/old"] = {"get": {"operationId": "getOld", "responses": {}}}
     before["info"]["version"] = "0.1.9"
