@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from docs.site import asvs, command_line, events, sentences
@@ -15,7 +16,8 @@ from service import settings
 from service.kernel import permission_catalogue
 
 
-def parts() -> dict[str, str]:
+@cache
+def parts() -> Mapping[str, str]:
     """Return each part as Markdown, by its name."""
     return {
         "asvs": asvs.markdown(),

@@ -20,7 +20,6 @@ from tests.support.left_out import NO_NODE
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "service" / "console"
-OPERATIONS = check_routes(read_shipped()).operations
 
 _RUN = """
 import {{ readFileSync }} from "node:fs";
@@ -137,7 +136,7 @@ def by_commands() -> set[str]:
 def test_each_operation_that_is_logged_has_a_sentence_and_no_other_has() -> None:
     logged = {
         f"{logged.module} {logged.action}"
-        for operation in OPERATIONS
+        for operation in check_routes(read_shipped()).operations
         if (logged := operation.metadata.logged) is not None
     }
     commands = by_commands()

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ UNITS = {"Mi": MEBI, "Gi": 1024 * MEBI}
 Document = dict[str, Any]
 
 
+@cache
 def documents(folder: Path) -> list[Document]:
     return [
         document

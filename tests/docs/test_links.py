@@ -1,6 +1,7 @@
 """Links lead somewhere, and CHANGELOG.md has the form that readers and programs expect."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 from docs.site import made
@@ -10,13 +11,17 @@ from service.records.installation.schema_revision import is_older
 from tests.docs.pages import ROOT, anchors, pages
 from tests.support.cases import with_each
 
-PARTS = made.parts()
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def links(page: Path) -> list[str]:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     return [link for link in _LINK.findall(re.sub(r"`[^`\n]*`", "", text)) if "://" not in link]
+
+
+@cache
+def anchors_of(page: Path) -> set[str]:
+    return anchors(complete(page.read_text("utf-8"), made.parts()))
 
 
 @with_each("page", pages())
@@ -27,7 +32,7 @@ def test_every_relative_link_of_a_page_leads_to_a_file_and_a_heading(page: Path)
         target = (page.parent / path).resolve() if path else page
         shown = target / "README.md" if target.is_dir() else target  # as the site does
         exists = shown.is_file() and shown.is_relative_to(ROOT)
-        if not exists or (fragment and fragment not in anchors(complete(target.read_text("utf-8"), PARTS))):
+        if not exists or (fragment and fragment not in anchors_of(target)):
             broken.append(link)
     assert broken == []
 

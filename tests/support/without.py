@@ -50,7 +50,7 @@ def _used(item: pytest.Item) -> set[str]:
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take the tests of what is off out of ``items``."""
-    left_out = [item for item in items if _used(item) & _GONE]
+    left_out = [item for item in items if _used(item) & _GONE] if _GONE else []
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
