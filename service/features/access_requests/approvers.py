@@ -73,9 +73,9 @@ async def _holders(
     holders: dict[str, dict[int, HeldCodes] | None] = {}
     for code in codes:
         like = [each for each in stored if each == code or "*" in each]
-        found = await code_holders.holders(connection, like, at, _ASKED + 1)
-        few = len(found) <= _ASKED
-        holders[code] = {user_id: HeldCodes(held) for user_id, held in found} if few else None
+        persons = await code_holders.holders(connection, like, at, _ASKED + 1)
+        few = len(persons) <= _ASKED
+        holders[code] = {user_id: HeldCodes(held) for user_id, held in persons} if few else None
     return holders
 
 
