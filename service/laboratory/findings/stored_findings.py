@@ -15,7 +15,7 @@ from service.authz.publishing.sync import unregistered, unrouted
 from service.kernel.assurance import BY_STRONGEST, Acr, Satisfied
 from service.kernel.codes import HeldCodes
 from service.kernel.text import counted
-from service.laboratory.analysis.demands import demands_on, meeting, weakest
+from service.laboratory.analysis.demands import Callers, demands_on, meeting, weakest
 from service.laboratory.analysis.equivalence_classes import Classes, EquivalenceClasses, bits_of
 from service.laboratory.analysis.held_code_index import DecisiveCodes
 from service.laboratory.analysis.impact import Roles, Standing
@@ -50,16 +50,17 @@ def unmet_demands(standing: Standing, strengths: Strengths) -> Iterator[Finding]
     """
     policy, nothing = standing.policy, HeldCodes()
     decider = BatchDecider(policy)
-    resources = {request: request.resource(policy) for request in all_requests(policy)}
-    lines = {
-        request: deciding_lines(clauses_of(policy, request, resource))
-        for request, resource in resources.items()
-    }
-    demanding = {
-        request: meeting(policy.model_text, demands_on(policy, request, resources[request]))
-        for request, of in lines.items()
-        if not decider.passes(of, nothing)
-    }
+    best = {_BEST[acr] for _, acr in strengths}
+    lines: dict[RequestClass, DecidingLines] = {}
+    demanding: dict[RequestClass, Callers] = {}
+    for request in all_requests(policy):
+        resource = request.resource(policy)
+        enough = meeting(policy.model_text, demands_on(policy, request, resource))
+        if best <= enough:
+            continue  # as most requests: a login is enough
+        asked_lines = deciding_lines(clauses_of(policy, request, resource))
+        if not decider.passes(asked_lines, nothing):
+            lines[request], demanding[request] = asked_lines, enough
     beyond = {
         acr: {request: lines[request] for request, enough in demanding.items() if _BEST[acr] not in enough}
         for acr in {acr for _, acr in strengths}

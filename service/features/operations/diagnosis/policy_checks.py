@@ -41,7 +41,7 @@ _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 def policy_files(installation: Installation) -> Finding:
     """A start with a faulty model or line is refused."""
     try:
-        shipped = configured(installation.settings)
+        shipped = installation.shipped or configured(installation.settings)  # to name the faults
         installation.routes(shipped)
     except FaultsError as wrong:
         return fault("; ".join(wrong.faults), "portcullis policy check lists them")
