@@ -89,6 +89,14 @@ def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: 
     follow(page, "Delete this role", "Roles")
     assert house.send("GET", "/api/role/list?roleCode=copied")["total"] == 0
 
+    # As an explanation of a refusal leads to it.
+    page.evaluate("location.hash = '/roles/new?permissions=system:role:list,system:user:list'")
+    expect(page.get_by_text("The new role gives only system:role:list and system:user:list.")).to_be_visible()
+    page.get_by_label("Name").fill("Only this")
+    page.get_by_label("Code").fill("only-this")
+    follow(page, "Create", "Only this")
+    assert house.role("only-this")["permissions"] == ["system:role:list", "system:user:list"]
+
 
 @pytest.mark.extended
 def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: House) -> None:

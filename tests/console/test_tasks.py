@@ -82,6 +82,8 @@ def test_a_refusal_is_explained_and_repaired(
     expect(answer).to_have_text(
         f"Refused {person} may not DELETE /api/role/4712: none of the user's roles gives system:role:delete."
     )
+    alone = page.get_by_role("link", name="New role with only this")
+    expect(alone).to_have_attribute("href", "#/roles/new?permissions=system%3Arole%3Adelete")
     visit.axe()
 
     walk.act(button(page, "Give a role"))

@@ -5,8 +5,6 @@ import { PICTURES as T } from "../strings/pictures.js";
 import { label, shape, widePicture } from "./svg.js";
 
 const [TALL, LINE] = [28, 24];
-/** About how many pixels the name of a part takes. */
-const NAMED = 120;
 
 /**
  * Return a bar; each part has its name in the bar, or its number in the list below it. Empty parts are left out.
@@ -34,7 +32,7 @@ export function share(title, parts) {
           { x: left + 1, y: 1, width: Math.max(1, width - 2), height: TALL, class: kind },
           shape("title", {}, `${text}: ${shownNumber(count)}`),
         ),
-        ...(width > LINE ? [label(width > NAMED ? text : `${at + 1}`, middle)] : []),
+        ...(width > LINE ? [label(width > 5 * LINE ? text : `${at + 1}`, middle)] : []),
         shape("rect", { x: 1, y: y - 12, width: 14, height: 14, class: kind }),
         label(`${at + 1}. ${text}: ${shownNumber(count)} (${percent(count / whole)})`, { x: 24, y }),
       ];

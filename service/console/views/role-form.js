@@ -3,13 +3,18 @@
 import { h } from "../core/dom.js";
 import { creating, editing } from "../parts/declared.js";
 import { ROLE } from "../records/role.js";
+import { enumerated } from "../strings/common.js";
 import { ROLES as T } from "../strings/roles.js";
 
 /** @param {Page} page */
 export async function show(page) {
   if (page.params.id) return editing(page, ROLE);
-  const copied = page.query.get("copy");
-  if (!copied) return void creating(page, ROLE, { title: T.newRole });
+  const [copied, permissions] = [page.query.get("copy"), page.query.get("permissions")?.split(",")];
+  const only = permissions && {
+    before: h("p", null, T.givesOnly({ permissions: enumerated(permissions) })),
+    body: (/** @type {any} */ values) => ({ ...values, permissions }),
+  };
+  if (!copied) return void creating(page, ROLE, { title: T.newRole, ...only });
   const path = { id: copied };
   const [{ data: source }, { data: given }] = await Promise.all([
     page.call("GET", "/api/role/{id}", { path }),

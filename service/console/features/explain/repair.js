@@ -84,6 +84,8 @@ export async function repairs(page, explained, { userName, request }, decisionId
   const own = userName === page.me.name;
   const reason = T.reason(request, decisionId);
   const { revision } = explained;
+  // The first code of each layer would be enough; a word such as @login is none.
+  const least = [...new Set(layers.map(({ required }) => required[0] ?? "@"))].join();
   const ways = await Promise.all([
     own && roles.length > 0 && asking(page, roles, decisionId),
     layers.some(({ layer }) => layer === "resource") && binding(page, explained),
@@ -96,6 +98,10 @@ export async function repairs(page, explained, { userName, request }, decisionId
       page.may("GET /api/user/list") &&
       page.may("GET /api/role/list") &&
       button(T.give, () => give(page, userName, roles, reason), { kind: "primary", icon: "plus" }),
+    !own &&
+      /^[^@]+$/.test(least) &&
+      page.may("POST /api/role") &&
+      linkButton(`/roles/new?${new URLSearchParams({ permissions: least })}`, T.newRole),
     ...ways,
     revision > 0 &&
       page.may("GET /api/policy/revisions/{revision}") &&
