@@ -91,7 +91,7 @@ def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: 
 
     # As an explanation of a refusal leads to it.
     page.evaluate("location.hash = '/roles/new?permissions=system:role:list,system:user:list'")
-    expect(page.get_by_text("The new role gives only system:role:list and system:user:list.")).to_be_visible()
+    expect(page.get_by_text("The new role gives only system:role:list, system:user:list.")).to_be_visible()
     page.get_by_label("Name").fill("Only this")
     page.get_by_label("Code").fill("only-this")
     follow(page, "Create", "Only this")
