@@ -89,8 +89,9 @@ def _logging_as_before() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """Run tests on the event loop of the workers, which also takes less processor time than Python's."""
+    return "asyncio", {"use_uvloop": True}
 
 
 @pytest.fixture(scope="session")

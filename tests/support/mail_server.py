@@ -24,8 +24,7 @@ def saying(text: str) -> Answer:
 
 async def dropping(server: SMTP) -> str:
     """Close the connection instead of an answer."""
-    assert isinstance(server.transport, asyncio.Transport)
-    server.transport.abort()
+    cast(asyncio.Transport, server.transport).abort()
     return "451 never sent"
 
 
