@@ -14,7 +14,7 @@ PATTERNS: Final = [
     pattern
     for path in (FILES / "loaders.js", *sorted(FILES.glob("features/*/feature.js")))
     for pattern in re.findall(
-        r'(?:pattern: |^  \[)"(/[^"]*)"', path.read_text(encoding="utf-8"), re.MULTILINE
+        r'(?:pattern: |\bview\(|^  \[)"(/[^"]*)"', path.read_text(encoding="utf-8"), re.MULTILINE
     )
 ]
 """The paths of all views, with the names of what stands in them."""

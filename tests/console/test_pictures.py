@@ -85,4 +85,4 @@ def test_changes_of_rights_have_a_row_of_their_own(visit: Visit, house: House) -
     visit.axe()
     visit.show("/policy/revisions", "Revisions")
     page.get_by_text("Show as table").click()
-    expect(page.get_by_role("row", name="Roles of users admin gave role twite-more")).to_be_visible()
+    expect(page.get_by_role("row", name="Access of users admin gave role twite-more")).to_be_visible()
