@@ -139,6 +139,8 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
         ("role_rights.reach_of_roles", "features/access_requests/effects"),
         # Which decisions are offered: the enforcer is asked about each code, and again at the decision.
         ("role_rights.reach_of_roles", "features/access_requests/deciders"),
+        # Who is named as an approver: the enforcer is asked about each code, and again at the decision.
+        ("role_rights.reach_of_roles", "features/access_requests/requests"),
         # What the author of a rule must be able to grant: the enforcer is asked about each code.
         ("role_rights.reach_of_roles", "administration/suspended_rules"),
     }
