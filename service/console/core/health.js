@@ -24,14 +24,13 @@ export function read() {
   return reading;
 }
 
-/** The times in sentences of the service: RFC 3339 in UTC. */
-const TIMES = /\d{4}-\d{2}-\d{2}T[\d:.]{8,15}Z/g;
-
 /** Read the findings, with their texts in the language of the page and their times in its zone. Throws `Problem`. */
 export async function readTexts() {
   const findings = await read();
   const { items } = findings;
-  const messages = (await inLanguage(items)).map((text) => text.replace(TIMES, timeText));
+  const messages = (await inLanguage(items)).map((text) =>
+    text.replace(/\d{4}-\d{2}-\d{2}T[\d:.]{8,15}Z/g, timeText),
+  );
   return { ...findings, items: items.map((item, place) => ({ ...item, message: messages[place] })) };
 }
 

@@ -37,6 +37,7 @@ export async function show(page) {
     columns: [
       {
         title: T.what,
+        kind: "whole",
         cell: (notice) =>
           badges(noticeText(notice.kind, notice.facts), notice.readTime === null && badge(T.unread, "info")),
       },

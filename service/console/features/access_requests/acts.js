@@ -166,12 +166,14 @@ export function approvers(stages) {
     [T.stage, T.approver, T.counted],
     stages.map(({ code, approvals, counted, approvers: able }, place) => [
       String(place + 1),
-      [
+      h(
+        "div",
+        null,
         h("code", null, code),
         able &&
           counted < approvals &&
           h("p", { class: "help" }, able.length ? T.able(able) : T.nobodyApproves),
-      ],
+      ),
       badges(T.of({ counted, all: approvals }), counted >= approvals && badge(T.passed, "good")),
     ]),
   );
