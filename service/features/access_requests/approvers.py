@@ -1,6 +1,6 @@
-"""The persons who may approve the stages of a request, by name where they are few."""
+"""The users who may approve the stages of a request, by name where they are few."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -39,9 +39,9 @@ async def approvers_named(
     at: datetime,
     appointed: Collection[int] = (),
 ) -> list[list[list[str] | None]]:
-    """Return for each of ``roles`` and each stage the user names of those who may approve, sorted.
+    """Return for each of ``roles`` and each stage the names of the users who may approve, sorted.
 
-    None for a stage that more than ``FEW`` persons may approve, or whose code many hold. The persons of
+    None for a stage that more than ``FEW`` users may approve, or whose code many hold. The persons of
     ``parties``, who are the author and earlier approvers, and ``appointed`` users are left out.
     """
     decider, yielding = BatchDecider(policy), CooperativeYield()
@@ -57,7 +57,7 @@ async def approvers_named(
         for number, code in enumerate(role.stage_codes, 1):
             held, able = holders[code], []
             for user_id in others.intersection(held or ()):
-                if _may_approve(decider, role, number, (held or {})[user_id]):
+                if may_approve(decider, role, [number], (held or {})[user_id]):
                     able.append(names[user_id])
                 await yielding.after_item()
             stages.append(None if held is None or len(able) > FEW else sorted(able))
@@ -68,7 +68,7 @@ async def approvers_named(
 async def _holders(
     connection: Connection, codes: Sequence[str], at: datetime
 ) -> dict[str, dict[int, HeldCodes] | None]:
-    """Return the persons who may hold each code, by id, with all their codes; None for many persons."""
+    """Return the users who may hold each code, by id, with all their codes; None for many users."""
     stored = await code_holders.codes_like(connection, codes)
     holders: dict[str, dict[int, HeldCodes] | None] = {}
     for code in codes:
@@ -79,9 +79,10 @@ async def _holders(
     return holders
 
 
-def _may_approve(decider: BatchDecider, role: Approvable, number: int, held: HeldCodes) -> bool:
-    """Return true if a holder of ``held`` may approve stage ``number`` for others."""
-    return decider.opens(APPROVE, stage_for(role.role_code, number, "others"), held) and (
+def may_approve(decider: BatchDecider, role: Approvable, numbers: Iterable[int], held: HeldCodes) -> bool:
+    """Return true if a holder of ``held`` may approve one of the stages ``numbers`` for others."""
+    stages = (stage_for(role.role_code, number, "others") for number in numbers)
+    return any(decider.opens(APPROVE, stage, held) for stage in stages) and (
         decider.opens(APPROVE, without_grant(role.role_code), held)
         or all(decider.opens(GRANT, code, held) for code in role.reach)
     )

@@ -69,9 +69,13 @@ class Catalogue:
                 )
                 for role in shown
             ]
-            now, caller_id = self.now(), caller.user_id
             named = await approvers_named(
-                connection, policy, self.people, parties=[caller_id], roles=approvable, at=now
+                connection,
+                policy,
+                self.people,
+                parties=[caller.user_id],
+                roles=approvable,
+                at=self.now(),
             )
         offered = [
             Offered(role, rules[role.id], buttons[role.id], approvers)

@@ -9,8 +9,9 @@ from service.administration.lasting import codes_valid_until
 from service.administration.people import People
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.policy import Decision
-from service.authz.engine.rules import APPROVE, GRANT
+from service.authz.engine.rules import APPROVE
 from service.features.access_requests import store_appointees
+from service.features.access_requests.approvers import Approvable, may_approve
 from service.features.access_requests.asking import granted_expiry
 from service.features.access_requests.schema import AccessDecision, AccessRequest
 from service.features.access_requests.self_approval import TakingPart
@@ -83,24 +84,20 @@ async def approvers_of(unit: UnitOfWork, people: People, request: AccessRequest,
     appointed = await store_appointees.of_request(unit.connection, request.id)
     stored = await code_holders.codes_like(unit.connection, request.stage_codes)
     reach = await role_rights.reach_of_roles(unit.connection, [request.role_id])
-    stages = [stage_for(request.role_code, number, "others") for number in range(1, len(request.stages) + 1)]
+    role, numbers = (
+        Approvable(request.role_code, request.stage_codes, reach),
+        range(1, len(request.stages) + 1),
+    )
     # All candidates are checked under the lock of rights, so keep the number of enforcer calls small.
     decider = BatchDecider(unit.check.policy)
     yielding = CooperativeYield()
-
-    def may_decide(held: HeldCodes) -> bool:
-        return any(decider.opens(APPROVE, stage, held) for stage in stages) and (
-            decider.opens(APPROVE, without_grant(request.role_code), held)
-            or all(decider.opens(GRANT, code, held) for code in reach)
-        )
-
     chosen: list[int] = []
     asked = await code_holders.holders(unit.connection, stored, now, _ASKED)
     beside = [user_id for user_id, _ in asked]
     persons = await people.of(unit.connection, [request.user_id], now, beside=beside)
     for user_id, codes in asked:
         other = user_id not in appointed and persons.same(user_id, request.user_id) is None
-        if other and may_decide(HeldCodes(codes)):
+        if other and may_approve(decider, role, numbers, HeldCodes(codes)):
             chosen.append(user_id)
             if len(chosen) == MOST:
                 break
