@@ -217,9 +217,8 @@ class ReviewEndpoint(Responders):
         caller = context.user.user_id
         mine = [review for review in listed if review.state == "open" and self._decides(context, review)]
         waiting = await self.changes.waiting(connection, [review.id for review in mine], caller)
-        decided = {review.id for review in mine}
         return [
-            _shown(review, progress.get(review.id), review.id in decided, waiting.get(review.id, 0))
+            _shown(review, progress.get(review.id), review.id in waiting, waiting.get(review.id, 0))
             for review in listed
         ]
 

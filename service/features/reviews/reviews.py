@@ -266,6 +266,8 @@ class Reviews:
         self, connection: Connection, review_ids: Collection[int], reviewer_id: int
     ) -> dict[int, int]:
         """Return for each review how many undecided items are about other persons than ``reviewer_id``."""
+        if not review_ids:
+            return {}  # as for most callers of the list
         undecided = await reviews.undecided(connection, review_ids)
         users = {user_id for counts in undecided.values() for user_id in counts}
         persons = await self._people.of(connection, [reviewer_id], self.now(), beside=users)
