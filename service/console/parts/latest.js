@@ -40,7 +40,7 @@ export async function topRefusals(page) {
   const from = new Date(Date.now() - DAYS * 86_400_000).toISOString();
   const query = { decision: ["deny"], dryRun: false, from, size: COUNTED };
   const { data } = await page.call("GET", LOG, { query });
-  // Who has to sign in anew, or to prove more, is not refused a right.
+  // A demand to sign in again, or with more factors, refuses no right.
   const most = counted(data.items.filter(({ status }) => status === 403));
   if (most.length === 0) return h("p", null, T.noRefusals);
   return [

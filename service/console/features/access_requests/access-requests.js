@@ -23,7 +23,7 @@ const PARTS = /** @type {[Part, string][]} */ ([
 /** @param {Page} page */
 export async function show(page) {
   const [roles, waiting] = await Promise.all([roleNames(page), queue.read()]);
-  const [part] = PARTS.find(([, path]) => path === page.path) ?? PARTS[waiting.length > 0 ? 1 : 0];
+  const part = PARTS.find(([, path]) => path === page.path)?.[0] ?? (waiting.length > 0 ? "waiting" : "mine");
   page.title(
     T.title,
     page.may("POST /api/access-request") &&

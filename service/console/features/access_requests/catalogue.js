@@ -118,11 +118,11 @@ function approval({ stages }) {
   return bullets(
     stages,
     ({ code, approvals, approvers }) =>
-      approvers
-        ? approvers.length
+      !approvers
+        ? [`${T.holdersOf({ n: approvals })} `, h("code", null, code)]
+        : approvers.length > 0
           ? T.names(approvers, approvals)
-          : T.nobodyApproves
-        : [`${T.holdersOf({ n: approvals })} `, h("code", null, code)],
+          : T.nobodyApproves,
     { class: "plain" },
   );
 }
