@@ -68,7 +68,7 @@ def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
     assert called("Target", "oneself", "owner") == {
         "Target": {"administration/delegation", "kernel/identity"},
         "oneself": {
-            "administration/delegation",  # what is demanded of who has a second factor
+            "administration/delegation",  # the demand on users with a second factor
             "administration/own_credentials",
             "features/account_links/addresses",
             "features/agents/approvals",

@@ -192,12 +192,7 @@ async function readDocuments(documents) {
   return documents.map((document) => {
     const { operations, unusable } = operationsOf(document, "orders", null);
     return [
-      operations.map(({ method, path, resourceName, resourceCode }) => [
-        method,
-        path,
-        resourceName,
-        resourceCode,
-      ]),
+      operations.map(({ method, path, resourceName, resourceCode }) => [method, path, resourceName, resourceCode]),
       unusable.map(({ operation }) => operation),
     ];
   });
@@ -206,13 +201,7 @@ async function readDocuments(documents) {
 /** Return the cells of tables with each separator, as a spreadsheet writes them. */
 async function readTables() {
   const { cellsOf } = await load("parts/csv.js");
-  const texts = [
-    '\uFEFFa;b\r\n"1;2";3\r\n',
-    "a\tb\n1,2\t3\n",
-    '"a,;;",b\n1;2,3\n',
-    "sep=;\r\na;b\r\n1;2",
-    "a\n1;2\n",
-  ];
+  const texts = ['\uFEFFa;b\r\n"1;2";3\r\n', "a\tb\n1,2\t3\n", '"a,;;",b\n1;2,3\n', "sep=;\r\na;b\r\n1;2", "a\n1;2\n"];
   return texts.map(cellsOf);
 }
 
@@ -231,10 +220,7 @@ async function madeWorkbook() {
 async function spacedSentences() {
   const { spaced } = await load("parts/sentence.js");
   const name = (text) => ({ text, target: `user:${text}` });
-  const said = (...words) =>
-    spaced(words)
-      .map((word) => word.text ?? word)
-      .join("");
+  const said = (...words) => spaced(words).map((word) => word.text ?? word).join("");
   return [
     said(name("admin"), " ", "为 ", "用户 ", name("lee"), " 授予了", "角色 ", name("a"), "和", name("b")),
     said("为 ", name("王芳"), " 授予了", "角色 ", name("审计"), "，", "并更改了 ", name("x 王")),
