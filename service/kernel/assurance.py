@@ -15,6 +15,7 @@ itself.
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 Acr: TypeAlias = Literal["pwd", "mfa", "phr"]
@@ -186,6 +187,13 @@ def words_at(authentication: Authentication | None, now: float, *, by_key: bool 
     if age >= AGES["-within-12h"] or age < -_MARGIN:
         return _OLD[authentication.acr]
     return (_YOUNG if age < AGES["-within-15m"] else _RECENT)[authentication.acr]
+
+
+def words_until(authentication: Authentication | None, now: float) -> float:
+    """Return the instant until which a session satisfies the words of ``now``; infinity if for ever."""
+    proved = inf if authentication is None else authentication.auth_time
+    ends = (proved - _MARGIN, *(proved + seconds for seconds in AGES.values()))
+    return min((end for end in ends if end > now), default=inf)
 
 
 @lru_cache(len(_REACHED) * (len(AGES) + 1))

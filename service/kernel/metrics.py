@@ -35,12 +35,22 @@ class Durations:
         self.buckets[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds
 
+    @property
+    def count(self) -> int:
+        """The number of durations."""
+        return sum(self.buckets)
+
+    def add(self, other: "Durations") -> None:
+        """Add the durations of another histogram."""
+        self.buckets = [own + more for own, more in zip(self.buckets, other.buckets, strict=True)]
+        self.seconds += other.seconds
+
     def samples(self, name: str, labels: dict[str, str]) -> Iterator[Sample]:
         """Yield buckets, sum and count of the histogram ``name``."""
         for bound, number in zip((*BOUNDS, "+Inf"), accumulate(self.buckets), strict=True):
             yield Sample(f"{name}_bucket", number, {**labels, "le": str(bound)})
         yield Sample(f"{name}_sum", self.seconds, labels)
-        yield Sample(f"{name}_count", sum(self.buckets), labels)
+        yield Sample(f"{name}_count", self.count, labels)
 
 
 def counted(name: str, label: str, counts: Mapping[Value, int]) -> Iterator[Sample]:

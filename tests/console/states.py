@@ -114,7 +114,7 @@ def states(visit: Visit, path: str, known: set[tuple[str, str]]) -> Iterator[str
         page.wait_for_function(_SHOWN)
         if page.locator(_OPENED).count():
             yield f"{path}, {name}"
-        _again(page, path)
+        show_anew(page, path)
 
 
 def _kind(name: str) -> str:
@@ -122,7 +122,7 @@ def _kind(name: str) -> str:
     return re.sub(r":.*|\d+", "", name)[:16]
 
 
-def _again(page: Page, path: str) -> None:
+def show_anew(page: Page, path: str) -> None:
     """Show the view anew, whatever was done to it."""
     page.evaluate("() => document.querySelectorAll('dialog').forEach((one) => one.remove())")
     page.evaluate("() => { location.hash = '/nowhere'; }")

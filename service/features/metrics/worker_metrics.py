@@ -5,7 +5,7 @@ import os
 import platform
 import resource
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -20,6 +20,7 @@ from service.features.metrics.shared_metrics import SharedMetrics
 from service.kernel.metrics import Durations, Sample, counted
 from service.kernel.worker_slot import Slot
 from service.web.messages.context import RequestContext
+from service.web.messages.operation_metadata import Operation
 
 OTHER: Final = "other"
 """The route label of unrouted requests. Clients choose their paths, so labels would be unbounded."""
@@ -42,8 +43,7 @@ class Traffic:
     """Counts requests by status, by route and status, their durations by route, and denials by layer."""
 
     def __init__(self) -> None:
-        self._requests: dict[tuple[str, int], int] = {}
-        self._durations: dict[str, Durations] = {}
+        self._durations: dict[tuple[Operation | None, int], Durations] = {}
         self._denials: Counter[str] = Counter(dict.fromkeys(DENYING, 0))
         self._in_flight = 0
 
@@ -54,12 +54,10 @@ class Traffic:
     def count(self, context: RequestContext) -> None:
         """Count a finished request; status 0 means that the client disconnected before an answer."""
         self._in_flight -= 1
-        route = OTHER if context.operation is None else context.operation.object
-        key = (route, context.status)
-        self._requests[key] = self._requests.get(key, 0) + 1
-        durations = self._durations.get(route)
+        key = (context.operation, context.status)
+        durations = self._durations.get(key)
         if durations is None:
-            durations = self._durations[route] = Durations()
+            durations = self._durations[key] = Durations()
         durations.observe(context.took)
         if (decision := context.decision) is not None and not decision.allowed:
             self._denials[decision.layer] += 1
@@ -68,13 +66,19 @@ class Traffic:
         """Yield the counts since the worker started."""
         yield Sample("portcullis_http_requests_in_flight", self._in_flight, {})
         statuses = Counter(dict.fromkeys(_STATUSES, 0))
-        for (_, status), number in self._requests.items():
+        requests: Counter[tuple[str, int]] = Counter()
+        by_route: defaultdict[str, Durations] = defaultdict(Durations)
+        for (operation, status), durations in self._durations.items():
+            route = OTHER if operation is None else operation.object
+            number = durations.count
+            requests[route, status] += number
             statuses[status] += number
+            by_route[route].add(durations)
         named = {str(status): number for status, number in statuses.items()}
         yield from counted("portcullis_http_responses_total", "status", named)
-        for (route, status), number in self._requests.items():
+        for (route, status), number in requests.items():
             yield Sample("portcullis_http_requests_total", number, {**_route(route), "status": str(status)})
-        for route, durations in self._durations.items():
+        for route, durations in by_route.items():
             yield from durations.samples("portcullis_http_request_duration_seconds", _route(route))
         yield from counted("portcullis_denials_total", "layer", self._denials)
 

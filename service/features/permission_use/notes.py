@@ -32,6 +32,11 @@ class UseNotes:
         caller = context.caller
         if caller is None or decision is None or opened is None or not decision.allowed:
             return
+        has_more = context.objects or context.delegated is not None or context.shown
+        usual = (caller.user_id, opened, decision)
+        is_noted = usual in self.uses.noted and caller.key_use is None and self.uses.is_of_today()
+        if is_noted and not has_more:
+            return
         try:
             first, last = opened.line, decision.line
             key_id = None if caller.key_use is None else caller.key_id
@@ -42,8 +47,10 @@ class UseNotes:
                 if of_first is not None and of_last is not None:
                     by_key = (of_first[2], of_last[2])
             if first is not None and last is not None:
-                self.uses.note(caller.user_id, (first[2], last[2]), key_id, by_key)
-            if context.objects or context.delegated is not None or context.shown:
+                is_kept = self.uses.note(caller.user_id, (first[2], last[2]), key_id, by_key)
+                if is_kept and key_id is None:
+                    self.uses.noted.add(usual)
+            if has_more:
                 beside = [*_beside(context, caller)]
                 by_key = codes_by_key(beside) if key_id is not None else ()
                 self.uses.note(caller.user_id, _codes(beside), key_id, by_key)

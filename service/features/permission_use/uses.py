@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from service.errors import Unavailable
+from service.errors import Decided, Unavailable
 from service.features.permission_use import store as permission_uses
 from service.kernel.clock import AtMostEvery
 from service.kernel.metrics import Sample
@@ -52,6 +52,8 @@ class PermissionUses:
         self._merging = asyncio.Lock()
         self._telling = AtMostEvery(MERGE_EVERY)
         self.missed = 0
+        self.noted: set[tuple[int, Decided, Decided]] = set()
+        """Users, with both decisions that admitted a request of theirs, whose codes are noted for today."""
         self._bits: dict[str, int] = {}
         self._days: dict[int, dict[int, int]] = {}
         self._used: dict[int, int] = {}
@@ -60,8 +62,8 @@ class PermissionUses:
 
     def note(
         self, user_id: int, codes: Iterable[str], key_id: int | None = None, by_key: Iterable[str] = ()
-    ) -> None:
-        """Take note that a user has needed ``codes`` now; never waits.
+    ) -> bool:
+        """Take note that a user has needed ``codes`` now, and return True if there was room; never waits.
 
         ``key_id`` is the person's API key behind the request, and ``by_key`` the codes that its scopes have
         needed.
@@ -71,19 +73,24 @@ class PermissionUses:
             for code in by_key:
                 if code not in needed:
                     needed.add(code)
-        if self._steady() >= self._day_ends:
+        if not self.is_of_today():
             self._begin_day()
         bits, used = self._bits, self._used
         mask = used.get(user_id, 0)
         if not mask and len(used) >= MOST_USERS:
             self.missed += 1
-            return
+            return False
         for code in codes:
             bit = bits.get(code)
             if bit is None:
                 bit = bits[code] = 1 << len(bits)
             mask |= bit
         used[user_id] = mask
+        return True
+
+    def is_of_today(self) -> bool:
+        """Return True if what was noted last is of the day that it is now, and not merged yet."""
+        return self._steady() < self._day_ends
 
     def samples(self) -> Iterator[Sample]:
         """Yield the counts since the worker started."""
@@ -143,6 +150,7 @@ class PermissionUses:
         now = self._now()
         day = int(now) // _DAY
         self._used = self._days.setdefault(day, {})
+        self.noted = set()
         self._day_ends = self._steady() + (day + 1) * _DAY - now
 
     def _has_begun_key(self, key_id: int) -> bool:

@@ -52,7 +52,7 @@ class RequestLog:
         self._output = json_output()
         self._all = self._log.is_enabled_for(logging.INFO)
         self._pending: list[bytes] = []
-        self._parts: dict[Operation, tuple[str, str]] = {}
+        self._parts: dict[tuple[Operation, int], tuple[str, str]] = {}
 
     def write(self, context: RequestContext) -> None:
         """Write the line of the finished request ``context``."""
@@ -72,39 +72,37 @@ class RequestLog:
 
     def _usual_line(self, context: RequestContext) -> bytes | None:
         """Return the line of an admitted request of a user; None for any other, whose members may differ."""
-        operation = context.operation
+        operation, status = context.operation, context.status
         caller = context.caller
         decision = context.decision
         if (
-            operation is None
-            or caller is None
+            caller is None
             or caller.key_id is not None
             or decision is None
             or not decision.allowed
-            or not context.status
+            or operation is None
+            or not 0 < status < _SERVER_FAULTS
             or context.replayed
             or context.scope["method"] != operation.method
         ):
             return None
-        before, after = self._parts.get(operation) or self._described(operation)
-        status = context.status
-        level = "error" if status >= _SERVER_FAULTS and _is_fault(context) else "info"
+        before, after = self._parts.get((operation, status)) or self._described(operation, status)
         trace = f',"trace_id":"{context.trace_id}"' if context.trace_id else ""
         return (
-            f'{{"event":"request","level":"{level}","time":"{clock.text()}","request_id":"{context.request_id}"'
-            f'{before}"status":{status},"ms":{context.took * 1000:.2f},"user_id":{caller.user_id}'
-            f"{after}{trace}}}"
+            f'{{"event":"request","level":"info","time":"{clock.text()}","request_id":"{context.request_id}"'
+            f'{before}{context.took * 1000:.2f},"user_id":{caller.user_id}{after}{trace}}}'
         ).encode("ascii")
 
-    def _described(self, operation: Operation) -> tuple[str, str]:
-        """Return, and keep, what lines of an operation have before the status, and after the user."""
+    def _described(self, operation: Operation, status: int) -> tuple[str, str]:
+        """Return, and keep, what such lines have between the id and the duration, and after the user."""
         logged = operation.metadata.logged
         last = (
             {} if logged is None else {"module": logged.module, "action": logged.action, "kind": logged.kind}
         )
         method, template = json.dumps(operation.method), json.dumps(operation.template)
         after = "".join(f",{json.dumps(name)}:{json.dumps(text)}" for name, text in last.items())
-        parts = self._parts[operation] = f',"method":{method},"path":{template},', after
+        before = f',"method":{method},"path":{template},"status":{status},"ms":'
+        parts = self._parts[operation, status] = before, after
         return parts
 
     def _write_pending(self) -> None:

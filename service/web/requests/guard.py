@@ -4,12 +4,12 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from service import errors
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
-from service.authn.verified import Authenticated
+from service.authn.verified import Authenticated, VerifiedToken
 from service.authz.engine.policy import Policy
 from service.authz.engine.refused import Refused
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
@@ -17,7 +17,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.kernel.about import NAME
 from service.kernel.account_acts import refusal_of
-from service.kernel.assurance import words_at
+from service.kernel.assurance import Satisfied, words_at, words_until
 from service.kernel.core_sentences import sentence
 from service.kernel.identity import (
     Caller,
@@ -48,6 +48,23 @@ _NOT_AUTHENTICATED: Final = (
     errors.RefreshRequired,
     errors.AccountBanned,
 )
+
+
+class Admitted(NamedTuple):
+    """The latest admission of a token to an operation: what was decided, and what that depends on.
+
+    It holds for the same ``caller``, by the same ``policy``, at the same ``path``, from ``since`` to before
+    ``until``, when the caller satisfies other words.
+    """
+
+    caller: Caller
+    policy: Policy
+    path: str
+    since: float
+    until: float
+    opened: errors.Decided | None
+    decision: errors.Decided | None
+    satisfied: Satisfied | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -83,6 +100,7 @@ class AuthorizationGuard:
         if not policy.revision:
             raise errors.Unavailable(sentence("no_policy"))
         now = self.now()  # token and demands are judged at one instant
+        known = None
         if not operation.public:
             sent = None if operation.subrequest else context.request.sent_headers.get(self.token.header)
             known = None if sent is None else self.authenticator.remembered(sent, policy.permission_map, now)
@@ -108,7 +126,7 @@ class AuthorizationGuard:
             if identified.caller.agent is not None:
                 await self._decide_agent(context, operation, policy, now)
                 return
-        self._decide(context, operation, policy, now)
+        self._decide_again(context, operation, policy, now, known)
 
     async def _decide_agent(
         self, context: RequestContext, operation: Operation, policy: Policy, now: float
@@ -185,6 +203,41 @@ class AuthorizationGuard:
         if original.method not in SAFE:
             self.token.check_csrf(context.request, identified.caller, original.host)
         return identified, policy
+
+    def _decide_again(
+        self,
+        context: RequestContext,
+        operation: Operation,
+        policy: Policy,
+        now: float,
+        known: VerifiedToken | None,
+    ) -> None:
+        """Decide as ``_decide``: by the latest admission of a session to the operation, if that still holds.
+
+        ``known`` is the token of the request, if it was sent before. A traced request is decided anew, since
+        each decision has a span.
+        """
+        caller = context.caller
+        if known is None or caller is None or known.caller is None or context.span is not None:
+            self._decide(context, operation, policy, now)
+            return
+        path = context.request.path
+        last = known.admitted.get(operation)
+        if (
+            last is None
+            or last.caller is not caller
+            or last.policy is not policy
+            or last.path != path
+            or not last.since <= now < last.until
+        ):
+            self._decide(context, operation, policy, now)
+            until = words_until(caller.authentication, now)
+            opened, decision, satisfied = context.opened, context.decision, context.satisfied
+            known.admitted[operation] = Admitted(
+                caller, policy, path, now, until, opened, decision, satisfied
+            )
+            return
+        context.opened, context.decision, context.satisfied = last.opened, last.decision, last.satisfied
 
     def _decide(self, context: RequestContext, operation: Operation, policy: Policy, now: float) -> None:
         """Ask the three questions about the request; raise the refusal of the first denial."""

@@ -9,11 +9,17 @@ from random import Random
 import psycopg
 import pytest
 
+from service.authz.engine.policy import Decision
+from service.authz.engine.rules import Rule
 from service.features.permission_use import uses as permission_uses
 from service.features.permission_use.jobs import forget_uses
+from service.features.permission_use.notes import UseNotes
 from service.features.permission_use.store import KEPT_MONTHS, LastUse, of_user, recorded_since
 from service.features.permission_use.uses import PermissionUses
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
 from service.records.database.transactions import Database
+from service.web.messages.context import RequestContext
 from tests.features.permission_use.conftest import days_ago, store_uses, stored_uses
 
 USERS = 4
@@ -82,6 +88,38 @@ async def test_days_and_months_are_told_apart_to_the_second(url: str, database: 
     with psycopg.connect(url) as connection:
         rows = connection.execute("SELECT month, days FROM sys.permission_use ORDER BY month").fetchall()
     assert rows == [(date(2026, 2, 1), {"a:list": 28, "a:read": 28}), (date(2026, 3, 1), {"a:read": 1})]
+
+
+async def test_a_request_that_was_noted_is_noted_again_the_next_day_and_after_a_merge(
+    url: str, database: Database
+) -> None:
+    clock = Clock(at("2026-02-12T23:59:59"))
+    uses = noting(database, clock)
+    context = admitted(101, "a:list", "b:list")
+    for _ in range(2):
+        for _ in range(3):
+            UseNotes(uses).note(context)
+        clock.moment += timedelta(seconds=1)
+    await uses.merge()
+    day = date(2026, 2, 13)
+    assert stored_uses(url) == {101: {"a:list": day, "b:list": day}}
+
+    with psycopg.connect(url) as connection:
+        connection.execute("DELETE FROM sys.permission_use")
+    UseNotes(uses).note(context)
+    await uses.merge()
+    assert stored_uses(url) == {101: {"a:list": day, "b:list": day}}
+
+
+def admitted(user_id: int, *codes: str) -> RequestContext:
+    """Return the context of a request of a user, which lines with ``codes`` have admitted."""
+    context = RequestContext({"headers": [], "path": "/api/thing"})
+    context.caller = Caller(user_id, str(user_id), "a", "A", "web", (), HeldCodes(codes), 0.0)
+    context.opened, context.decision = (
+        Decision(True, layer, "thing", (code,), Rule(layer, "thing", code), 1, "", frozenset(codes))
+        for layer, code in zip(("resource", "endpoint"), codes, strict=True)
+    )
+    return context
 
 
 async def test_a_late_batch_takes_no_day_back(url: str, database: Database) -> None:

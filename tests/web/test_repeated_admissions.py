@@ -1,0 +1,83 @@
+"""A session that asks again is decided as if it had never asked."""
+
+import random
+from typing import Any
+
+from service.authn.verified import Authenticated, VerifiedToken
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.kernel.assurance import AGES
+from service.kernel.permission_map import PermissionMap
+from service.web.requests.credentials import HeaderToken
+from service.web.requests.guard import AuthorizationGuard
+from tests.web.driver import ask
+from tests.web.example_service import example
+from tests.web.test_guard import ENDPOINTS, OPENINGS, REVISION, NeverAsked, live_policy
+from tests.web.test_random_demands import NOW, ROUTES, WORDS, Door, random_caller
+
+QUESTIONS = 1_500
+PATHS = (*ROUTES, "/api/thing/8")
+TOKEN = ("X-Token", "t")
+
+
+class Remembering(Door):
+    """Knows the token that is sent, whoever its session is of meanwhile."""
+
+    known: VerifiedToken
+
+    def remembered(  # type: ignore[override]
+        self, sent: bytes, permission_map: PermissionMap, now: float
+    ) -> VerifiedToken:
+        assert sent == TOKEN[1].encode()
+        assert now > 0
+        assert permission_map is not None
+        return self.known
+
+    async def accepted(self, known: VerifiedToken, *_: Any, **__: Any) -> Authenticated:
+        assert known is self.known
+        assert self.caller is not None
+        return Authenticated(self.caller, REVISION)
+
+
+def policy_of(dice: random.Random, text: str, revision: int) -> Policy:
+    """Return a policy that opens by some codes and makes random demands."""
+    resource = [Rule("resource", "GET /api/thing/7", "thing:other")] * dice.randint(0, 1)
+    names = ["resource @unregistered", "resource GET /api/thing/7"]
+    names += [f"endpoint {route}" for route in ROUTES.values()]
+    demands = [Rule("assurance", name, word) for name in names for word in dice.sample(WORDS, 2)]
+    return Policy(text, [*OPENINGS, *ENDPOINTS, *resource, *demands], {}, revision)
+
+
+async def test_a_repeated_request_is_decided_as_if_it_were_the_first() -> None:
+    dice = random.Random(31)
+    live, moment, seen = live_policy([]), NOW, set()
+    doors = Remembering(), Door()
+    apps = [
+        example(AuthorizationGuard(HeaderToken("X-Token", ""), door, live, NeverAsked(), now=lambda: moment))[
+            0
+        ]
+        for door in doors
+    ]
+    for number in range(QUESTIONS):
+        if number % 40 == 7:
+            live.offer(policy_of(dice, live.current.model_text, REVISION + 1 + number))
+        if number % 15 == 0:
+            caller = random_caller(dice).caller
+            for door in doors:
+                door.caller = caller
+            if number % 30 == 0:
+                doors[0].known = VerifiedToken(None, caller, PermissionMap({}))  # type: ignore[arg-type]
+            moment = NOW
+        proof = caller.authentication
+        ages = [0.0, *AGES.values()] if proof else [0.0]
+        edges = [
+            (proof.auth_time if proof else NOW) + age + dice.choice((-61, -60, -1, 0, 1)) for age in ages
+        ]
+        moment = dice.choice((moment, moment, *edges))
+        path = dice.choice(PATHS)
+        again, anew = [await ask(app, "GET", path, TOKEN) for app in apps]
+        told = [(answer.status, answer.header("x-policy-revision")) for answer in (again, anew)]
+        assert told[0] == told[1], (path, caller, moment)
+        seen.add((again.status, len(doors[0].known.admitted)))
+    assert {status for status, _ in seen} == {200, 401, 403}
+    assert max(kept for _, kept in seen) == len(ROUTES), "admissions were remembered, and used"
