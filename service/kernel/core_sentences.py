@@ -397,13 +397,10 @@ _PERSONS: Final = {
     "same_person": "{first} counts as the same person as {second}: {acts}",
     "it_is_your_own": "it is your own",
     "deleted_account": "a deleted account",
-    "act_on_it": "{holder} {act, select, made {made it} password {set its password} address {set its "
-    "address} factor {reset its second factors} key {made an API key of it} hand_over {handed it over to a "
-    "provider} link {saw a link to it} other {took it over}} on {day}",
-    "act_on_account": "{holder} {act, select, made {made {account}} password {set the password of {account}} "
-    "address {set the address of {account}} factor {reset the second factors of {account}} key {made an API "
-    "key of {account}} hand_over {handed {account} over to a provider} link {saw a link to {account}} other "
-    "{took {account} over}} on {day}",
+    "act_on_account": "{holder} {act, select, made {created {account}} password {set the password of "
+    "{account}} address {changed the email address or phone of {account}} factor {reset the second factors "
+    "of {account}} key {created an API key of {account}} hand_over {handed {account} over to a provider} "
+    "link {saw a link to {account}} other {took {account} over}} on {day}",
     "both_acts": "{first} and {last}",
     "calendar_day": "{day} {month, select, 1 {January} 2 {February} 3 {March} 4 {April} 5 {May} 6 {June} "
     "7 {July} 8 {August} 9 {September} 10 {October} 11 {November} other {December}} {year}",

@@ -61,10 +61,13 @@ class SamePerson:
             return names.get(user_id) or sentence("deleted_account")
 
         def stated(edge: Edge) -> Sentence:
-            done = {"holder": named(edge.holder_id), "act": edge.act, "day": _day(edge.time)}
-            if edge.account_id == self.first:
-                return sentence("act_on_it", **done)
-            return sentence("act_on_account", account=named(edge.account_id), **done)
+            return sentence(
+                "act_on_account",
+                holder=named(edge.holder_id),
+                act=edge.act,
+                account=named(edge.account_id),
+                day=_day(edge.time),
+            )
 
         acts = reduce(
             lambda first, last: sentence("both_acts", first=first, last=last), map(stated, self.edges)

@@ -324,6 +324,8 @@ def test_a_revert_takes_back_one_change_and_says_why_another_has_no_way_back(
     button(dialog, "Revert").click()
     expect(page.get_by_text("Reverted: admin gave role task-plovers to task-plover")).to_be_visible()
     assert "task-plovers" not in roles_of(house, user)
+    given_row = page.get_by_role("table").get_by_role("row").filter(has_text="gave role task-plovers")
+    expect(given_row.get_by_text("Reverted", exact=True)).to_be_visible()
 
     revert(page, "changed the name", 1)
     expect(dialog.get_by_role("alert")).to_contain_text("The value has been changed since: name.")

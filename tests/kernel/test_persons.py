@@ -90,7 +90,7 @@ def test_two_who_have_taken_over_the_same_account_are_two_persons() -> None:
             [edge(MIRA, NOAH, days=27)],
             NOAH,
             MIRA,
-            "noah counts as the same person as mira: mira set its password on 3 May 2026",
+            "noah counts as the same person as mira: mira set the password of noah on 3 May 2026",
         ),
         (
             [edge(MIRA, NOAH, days=27)],
@@ -103,8 +103,8 @@ def test_two_who_have_taken_over_the_same_account_are_two_persons() -> None:
             NOAH,
             ANN,
             (
-                "noah counts as the same person as ann: ann made a deleted account on 28 May 2026 "
-                "and a deleted account set its address on 29 May 2026"
+                "noah counts as the same person as ann: ann created a deleted account on 28 May 2026 "
+                "and a deleted account changed the email address or phone of noah on 29 May 2026"
             ),
         ),
         (
@@ -112,8 +112,8 @@ def test_two_who_have_taken_over_the_same_account_are_two_persons() -> None:
             BOB,
             ANN,
             (
-                "bob counts as the same person as ann: mira reset its second factors on 29 May 2026 "
-                "and mira made ann on 29 May 2026"
+                "bob counts as the same person as ann: mira reset the second factors of bob on 29 May 2026 "
+                "and mira created ann on 29 May 2026"
             ),
         ),
     ],

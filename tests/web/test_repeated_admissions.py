@@ -76,8 +76,8 @@ async def test_a_repeated_request_is_decided_as_if_it_were_the_first() -> None:
         moment = dice.choice((moment, moment, *edges))
         path = dice.choice(PATHS)
         again, anew = [await ask(app, "GET", path, TOKEN) for app in apps]
-        told = [(answer.status, answer.header("x-policy-revision")) for answer in (again, anew)]
-        assert told[0] == told[1], (path, caller, moment)
+        decided = [(answer.status, answer.header("x-policy-revision")) for answer in (again, anew)]
+        assert decided[0] == decided[1], (path, caller, moment)
         seen.add((again.status, len(doors[0].known.admitted)))
     assert {status for status, _ in seen} == {200, 401, 403}
     assert max(kept for _, kept in seen) == len(ROUTES), "admissions were remembered, and used"

@@ -79,7 +79,8 @@ export function combobox(input, suggest, { several = false, standing = false, ta
     const text = word();
     const suggestions = await suggest(text, signal).catch(() => []);
     if (signal.aborted || !input.isConnected) return;
-    show(suggestions);
+    const isTyped = !standing && !take && suggestions.length === 1 && suggestions[0].text === text;
+    show(isTyped ? [] : suggestions); // what is typed already would only cover what stands below
     status.textContent = text || suggestions.length ? T.count({ n: suggestions.length }) : "";
   };
 

@@ -29,6 +29,8 @@ const LISTS = /** @type {Record<string, string[]>} */ ({
 const LOG = "/api/operation-log/list";
 /** What has no single opposite: decided requests, reviews, restores, imports, keys and second factors. */
 const NO_WAY_BACK = /^\/api\/(access-request|review|policy)\b|\/(import|keys|factors)\b/;
+/** The entry that was reverted last, as long as the page is open: only the next revert can bring its change back. */
+let last = 0;
 /** An assignment as the log has it: `auditor until 2026-12-01T00:00:00.000Z: reason`. */
 const ASSIGNMENT = /^([a-z0-9_-]+)(?: from (\S+Z))?(?: until (\S+Z))?(?:: ([^]*))?$/;
 
@@ -37,6 +39,7 @@ export function revertButton(/** @type {Page} */ page, /** @type {any} */ entry)
   const { changeCount, dryRun, status, url } = entry;
   if (!changeCount || dryRun || status >= 400 || NO_WAY_BACK.test(url)) return null;
   if (!page.may("GET /api/operation-log/{id}")) return null;
+  if (entry.id === last) return h("span", { class: "help" }, T.isReverted);
   const text = plain(sentence(entry));
   return button(T.revert, () => revert(page, entry.id, text), { "aria-label": T.revertOf({ text }) });
 }
@@ -49,7 +52,7 @@ function revert(page, id, text) {
     const { method, template, deletes, stays = [], ...options } = plan;
     await saving(page, {
       title: T.title,
-      text: [h("q", null, text), " ", deletes ? T.deletes({ name: deletes }) : T.text],
+      text: [h("q", null, text), ". ", deletes ? T.deletes({ name: deletes }) : T.text],
       more: () => stays.length > 0 && h("div", { class: "note warn" }, T.stays, bullets(stays, String)),
       confirm: deletes ? T.delete : T.revert,
       danger: true,
@@ -64,6 +67,7 @@ function revert(page, id, text) {
           if ((await page.call("GET", LOG, { query })).data.items.length > 0) break;
           await new Promise((wake) => setTimeout(wake, 250));
         }
+        if (!dryRun) last = id;
         return answer;
       },
       done: T.reverted({ text }),

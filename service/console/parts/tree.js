@@ -198,15 +198,10 @@ export function tree(config) {
           ? config.onopen(node)
           : toggle(node);
     else if (event.key.length === 1 && event.key !== "?" && event.key !== "/") {
+      const letter = event.key.toLowerCase();
       const from = [...visible.slice(index + 1), ...visible.slice(0, index + 1)];
-      go(
-        from.find((candidate) =>
-          candidate
-            .querySelector(".tree-label")
-            ?.textContent?.toLowerCase()
-            .startsWith(event.key.toLowerCase()),
-        ),
-      );
+      const labels = from.map((row) => row.querySelector(".tree-label")?.textContent?.toLowerCase());
+      go(from[labels.findIndex((label) => label?.startsWith(letter))]);
       return event.stopPropagation();
     } else return;
     event.preventDefault();

@@ -241,11 +241,9 @@ class Moving {
       );
       if (edits.length === 1 && (parent?.menu.id ?? null) === parentId && edits[0].body.sort === sort) return;
       // The siblings first: should one be refused, the menu is still where it was.
-      for (const {
-        place: { menu },
-        body,
-      } of edits.reverse()) {
-        await this.page.call("PATCH", ONE, { path: { id: menu.id }, body, ifMatch: `"${menu.version}"` });
+      for (const edit of edits.reverse()) {
+        const { id, version } = edit.place.menu;
+        await this.page.call("PATCH", ONE, { path: { id }, body: edit.body, ifMatch: `"${version}"` });
       }
       tell(T.moved({ name: T.named(place.menu) }), { undo: undoing(this.page, ...before) });
       await this.page.reload();

@@ -232,12 +232,13 @@ class AuthorizationGuard:
         ):
             self._decide(context, operation, policy, now)
             until = words_until(caller.authentication, now)
-            opened, decision, satisfied = context.opened, context.decision, context.satisfied
             known.admitted[operation] = Admitted(
-                caller, policy, path, now, until, opened, decision, satisfied
+                caller, policy, path, now, until, context.opened, context.decision, context.satisfied
             )
             return
-        context.opened, context.decision, context.satisfied = last.opened, last.decision, last.satisfied
+        context.opened = last.opened
+        context.decision = last.decision
+        context.satisfied = last.satisfied
 
     def _decide(self, context: RequestContext, operation: Operation, policy: Policy, now: float) -> None:
         """Ask the three questions about the request; raise the refusal of the first denial."""

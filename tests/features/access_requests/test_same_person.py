@@ -56,7 +56,7 @@ async def test_who_stands_behind_the_author_or_before_approves_nothing_for_the_s
         assert (answer.status, shown["samePerson"]) == (200, None)
         return
     assert (answer.status, answer.json["layer"], answer.json["required"]) == (403, "approve", [])
-    expected = "made heron-1 on" if not downwards else "made it on"
+    expected = "created kestrel on" if downwards else "created heron-1 on"
     assert answer.json["detail"].startswith(
         "You are not allowed to decide about this request: kestrel counts as the same person as heron-1: "
     )
@@ -83,7 +83,10 @@ async def test_nobody_approves_twice_by_an_account_that_they_make_or_take_over_w
     refused = await decide(crane, request)
 
     assert (refused.status, refused.json["layer"]) == (403, "approve")
-    assert "crane counts as the same person as kestrel: kestrel set its password on" in refused.json["detail"]
+    assert (
+        "crane counts as the same person as kestrel: kestrel set the password of crane on"
+        in refused.json["detail"]
+    )
     assert (await decide(raven, request)).json["data"]["state"] == "approved"
 
 

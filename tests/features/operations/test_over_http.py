@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from service.features.operations.diagnosis.examination import marked
 from service.features.operations.diagnosis.file_checks import signing_key
 from service.features.operations.diagnosis.latest import LatestFindings
 from service.features.operations.diagnosis.policy_checks import policy_files
-from service.operator.findings import Finding, Findings, Installation, ok
+from service.operator.findings import Finding, Findings, Installation, fault, ok
 from service.settings import Policy, Server, Settings
 from tests.support.inside import Inside
 from tests.support.without import OFF_NAMES
@@ -95,6 +96,30 @@ async def test_many_who_ask_get_the_findings_of_one_look_until_they_are_old(
     await asyncio.sleep(0.06)
     assert (await findings.read()).begun > first[0].begun
     assert looks == 2
+
+
+async def test_a_check_that_takes_long_is_made_again_after_its_time_or_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sealed, changed = ok("as sealed"), fault("changed after sealing", "find out by whom")
+    moment, state, asked = 0.0, sealed, list[str]()
+
+    async def examine(*given: Any) -> Findings:
+        nonlocal asked
+        asked = [check.name for check in given[3]]
+        return [(name, state if name == "history" else ok("together")) for name in asked]
+
+    monkeypatch.setattr(latest, "examine", examine)
+    monkeypatch.setattr(latest, "monotonic", lambda: moment)
+    findings = LatestFindings(Settings(), lambda _shipped: [])
+    every = [check.name for check in checks_for()]
+    steps = ((100, changed, True), (120, sealed, True), (140, changed, False), (719, changed, False))
+    for seconds, now_found, is_made in (*steps, (740, changed, True)):
+        moment, state = float(seconds), now_found
+        shown = (await findings.read()).findings
+        assert ([name for name, _ in shown], "history" in asked) == (every, is_made)
+        assert dict(shown)["history"] == (now_found if is_made else sealed)
+        assert "clocks" in asked
 
 
 async def test_checks_that_take_too_long_are_refused_and_go_on_for_the_next_request(

@@ -127,7 +127,9 @@ async def test_nobody_signs_off_changes_of_their_own_by_any_of_their_accounts(ho
 
     assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "review", [])
     assert refused.json["detail"] == f"You may not sign this revision off: {shown[0]}"
-    assert shown[0].startswith("puppet counts as the same person as maker: maker made an API key of it on")
+    assert shown[0].startswith(
+        "puppet counts as the same person as maker: maker created an API key of puppet on"
+    )
     assert shown[1] is None
     assert own.status in (401, 403)
     maker.name = "renamed"

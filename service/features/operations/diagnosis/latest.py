@@ -13,7 +13,7 @@ from service.features.operations.checks import checks_for
 from service.features.operations.diagnosis.examination import examine
 from service.features.operations.sentences import sentence
 from service.kernel.clock import now
-from service.operator.findings import Findings, Routes
+from service.operator.findings import Finding, Findings, Routes
 from service.settings import Settings
 
 KEPT: Final = 15.0
@@ -31,7 +31,7 @@ class Examined:
 
 
 class LatestFindings:
-    """Runs the checks of this node on request, at most once in ``KEPT`` seconds.
+    """Runs the checks of this node on request, at most once in ``KEPT`` seconds; some for ``Check.kept``.
 
     The checks run in a thread with an event loop and connections of its own, so requests are not delayed.
     """
@@ -44,6 +44,7 @@ class LatestFindings:
         self._routes = routes
         self._live = live
         self._kept = kept
+        self._fine: dict[str, tuple[Finding, float]] = {}  # until when, of ``Check.kept``
         self._began = 0.0
         self._made: asyncio.Future[Examined] | None = None
 
@@ -60,8 +61,17 @@ class LatestFindings:
             raise Unavailable(sentence("checks_take_long")) from None
 
     def _examine(self) -> Examined:
-        begun = now()
+        begun, started = now(), monotonic()
         in_force = None if self._live is None else self._live.current
         checks = checks_for(self._settings.features.off)
-        made = examine(os.environ, self._settings, self._routes, checks, in_force)
-        return Examined(asyncio.run(made), begun)
+        kept = {check.name: check.kept for check in checks}
+        findings = {name: finding for name, (finding, ends) in self._fine.items() if started < ends}
+        due = [check for check in checks if check.name not in findings]
+        made = asyncio.run(examine(os.environ, self._settings, self._routes, due, in_force))
+        self._fine |= {
+            name: (finding, started + kept[name])
+            for name, finding in made
+            if kept[name] and finding.state == "ok"
+        }
+        findings |= made
+        return Examined([(name, findings[name]) for name in kept if name in findings], begun)
