@@ -1,5 +1,8 @@
 """What every test may ask for: real stores of its own."""
 
+import tests.support.plain_tracebacks  # noqa: F401 - before structlog
+
+# isort: split
 import os
 import tempfile
 from collections.abc import Generator, Iterator
