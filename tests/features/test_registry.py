@@ -4,6 +4,7 @@ import argparse
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,12 @@ CONSOLE: Final = SERVICE / "console"
 VIEWS: Final = sorted(CONSOLE.glob("features/*/feature.js"))
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache  # several tests read the same files
+def imported(path: Path) -> tuple[str, ...]:
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -77,9 +77,20 @@ def circles(folder: Path, statements: Mapping[Path, list[ast.AST]]) -> list[list
 
 def tied(arrows: Mapping[Path, set[Path]]) -> list[list[Path]]:
     """Return the groups of files that import one another, directly or through others."""
+    arrows = _without_ends(arrows)
     reached = {path: _reached(path, arrows) for path in arrows}
     groups = {frozenset(other for other in reached[path] if path in reached[other]) for path in arrows}
     return [sorted(group) for group in groups if group]
+
+
+def _without_ends(arrows: Mapping[Path, set[Path]]) -> Mapping[Path, set[Path]]:
+    """Take away files that import none of the others, again and again: they are in no group."""
+    while True:
+        kept = {path: others & arrows.keys() for path, others in arrows.items()}
+        kept = {path: others for path, others in kept.items() if others}
+        if len(kept) == len(arrows):
+            return kept
+        arrows = kept
 
 
 def _reached(start: Path, arrows: Mapping[Path, set[Path]]) -> set[Path]:

@@ -126,6 +126,10 @@ BOUNDED = {"casbin": "pycasbin", "falcon": "falcon", "redis": "redis", "uvicorn"
 """The distributions that these packages come from."""
 
 
+OF_OTHERS = re.compile(r"(?<!\bself)(?<!\bcls)\s*\.\s*_[a-zA-Z]")
+"""Matches where a private name may be read of another object: a file without a match need not be parsed."""
+
+
 def private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
@@ -149,10 +153,27 @@ def names_of_bases(cls: type) -> dict[str, set[str]]:
     return names
 
 
-@cache  # to find the source of a class, its whole file is parsed
+@cache
 def private_names_of(base: type) -> frozenset[str]:
-    used = re.findall(r"\bself\.(_[a-z]\w*)", inspect.getsource(base))
+    used = re.findall(r"\bself\.(_[a-z]\w*)", source_of(base))
     return frozenset({name for name in vars(base) if private(name)}.union(used))
+
+
+def source_of(cls: type) -> str:
+    """Return the source of a class; ``inspect.getsource`` would parse its file for each class again."""
+    file = inspect.getsourcefile(cls)
+    assert file is not None
+    lines, places = classes_of(Path(file))
+    first, last = places[cls.__name__]
+    return "\n".join(lines[first - 1 : last])
+
+
+@cache
+def classes_of(file: Path) -> tuple[list[str], dict[str, tuple[int, int]]]:
+    """Return the lines of a file, and the first and last line of each of its classes."""
+    text = file.read_text(encoding="utf-8")
+    classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
+    return text.splitlines(), {node.name: (node.lineno, node.end_lineno or node.lineno) for node in classes}
 
 
 def test_the_private_names_of_base_classes_are_those_of_the_list() -> None:
@@ -180,7 +201,10 @@ def read_of_others(path: Path) -> set[str]:
     """Return the private names that a file reads of objects whose class is not in the file."""
     own: set[str] = set(PUBLIC)
     read: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    if not OF_OTHERS.search(text):
+        return read
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             own.add(node.name)
         elif isinstance(node, ast.Attribute) and private(node.attr):
