@@ -92,9 +92,12 @@ def _hasher(settings: Settings) -> PasswordHasher:
     return PasswordHasher(chosen.argon2_time, chosen.argon2_memory, chosen.argon2_parallelism)
 
 
-def make_users(settings: Settings) -> None:
-    """Make a user for each login at the same time, so that none waits for another of the same user."""
-    password_hash = _hasher(settings).hash(PASSWORD)
+def make_users(settings: Settings, hasher: PasswordHasher | None = None) -> None:
+    """Make a user for each login at the same time, so that none waits for another of the same user.
+
+    Their password is hashed by ``hasher``, or else as the ``settings`` say.
+    """
+    password_hash = (hasher or _hasher(settings)).hash(PASSWORD)
     with psycopg.connect(settings.database.url) as connection, connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"

@@ -99,7 +99,7 @@ class WorldOfAgents(World):
 
 async def test_answers_about_agents_are_those_of_the_hub_through_changes(house: House) -> None:
     world = WorldOfAgents(house, 4711)
-    kinds = await compared(world, 12, 60)
+    kinds = await compared(world, 9, 20)
     assert world.ended >= 3
     kinds_expected = {"allowed", "no agent", "account", "agent", "delegation", "approval", "other_service"}
     assert kinds_expected <= set(kinds), kinds

@@ -14,7 +14,7 @@ from service.kernel.codes import BY_AGENT, BY_APPROVAL, BY_DELEGATION, Ceiling, 
 from tests.support.rules_oracle import covers
 from tests.support.unstarted import SHIPPED
 
-QUESTIONS: Final = 20_000
+QUESTIONS: Final = 5_000
 POLICY: Final = Policy(SHIPPED.model_text, SHIPPED.rules)
 OBJECTS: Final = sorted({(rule.layer, rule.object) for rule in SHIPPED.rules if rule.layer != ASSURANCE})
 OPEN: Final = {"@anyone", "@login"}
@@ -62,4 +62,4 @@ def test_an_agent_may_do_what_all_three_allow_and_nothing_else() -> None:
         assert not decision.allowed or POLICY.judge(layer, name, bounded(person, ())).allowed
         allowed += decision.allowed
         asked += to_approve
-    assert min(allowed, QUESTIONS - allowed, asked) > 500
+    assert min(allowed, QUESTIONS - allowed, asked) > 125

@@ -228,7 +228,7 @@ async def compared(world: World, rounds: int, questions: int) -> dict[str, int]:
 
 
 async def test_answers_lines_and_ids_are_those_of_the_hub_through_changes(house: House) -> None:
-    kinds = await compared(World(house, 4711), 6, 60)
+    kinds = await compared(World(house, 4711), 4, 30)
     assert {"resource", "assurance", "permission", "account", "subject_not_active", "not_canonical"} <= set(
         kinds
     )

@@ -336,7 +336,7 @@ async def until(holds: Callable[[], Awaitable[bool]], patience: float) -> bool:
 async def test_no_accepted_answer_is_older_than_the_bound(tmp_path: Path) -> None:
     clock = SetClock(tmp_path)
     async with site(tmp_path, 2, variables=clock.variables) as made:
-        made.pause = 0.01
+        made.pause = 0.05
         await through_faults(made, 2_000, clock)
         assert made.wrong == []
         assert made.dropped + made.denied_stale, "no fault was felt"

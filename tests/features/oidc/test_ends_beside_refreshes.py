@@ -232,7 +232,7 @@ async def tried(
 async def test_a_session_that_ends_beside_refreshes_stays_ended_and_has_one_entry(
     nodes: tuple[Inside, ...], running_provider: HostileProvider, way: Callable[[Storm], Acts]
 ) -> None:
-    await tried(nodes, running_provider, way, 3)
+    await tried(nodes, running_provider, way, 1)
 
 
 @pytest.mark.extended

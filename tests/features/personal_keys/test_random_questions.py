@@ -248,7 +248,7 @@ async def _compare(workers: Workers, seed: int, questions: int) -> None:
 
 
 async def test_random_questions_are_answered_as_the_pages_say(workers: Workers) -> None:
-    await _compare(workers, 4711, 500)
+    await _compare(workers, 4711, 150)
 
 
 @pytest.mark.extended

@@ -148,7 +148,7 @@ async def _campaigns(house: Inside, examples: int) -> None:
 async def test_every_campaign_ends_with_all_decided_and_nobody_decides_what_they_may_not(
     house: Inside,
 ) -> None:
-    await _campaigns(house, 6)
+    await _campaigns(house, 3)
 
 
 @pytest.mark.extended

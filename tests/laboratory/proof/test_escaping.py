@@ -21,7 +21,7 @@ _clauses = st.lists(
 
 
 @given(_clauses, _clauses, st.booleans(), models())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=3 * settings().max_examples, deadline=None)
 def test_a_caller_who_escapes_is_the_first_of_all_canonical_samples(
     clauses: tuple[tuple[str, ...], ...], others: tuple[tuple[str, ...], ...], alike: bool, model: str
 ) -> None:
