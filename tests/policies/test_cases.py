@@ -15,6 +15,7 @@ from tests.support.cases import with_each
 TABLES = own_tables(SHIPPED, [POLICIES / "cases"])
 
 
+@pytest.mark.extended  # `dev.py check` asks the same: `policy test --coverage --mutate`
 @with_each("table", TABLES)
 def test_both_enforcers_decide_each_case_as_its_table_says(table: Table) -> None:
     assert list(map(str, run_tables(SHIPPED.model_text, [table]))) == []

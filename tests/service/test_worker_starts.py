@@ -82,7 +82,7 @@ def failures(service: Running) -> list[dict[str, Any]]:
     ("fault", "reason"),
     [
         ("raises", "ValueError: the shop is shut"),
-        ("lifespan", "LookupError: there is no shelf"),
+        pytest.param("lifespan", "LookupError: there is no shelf", marks=pytest.mark.extended),
         ("killed", "it was ended by SIGKILL"),
     ],
 )

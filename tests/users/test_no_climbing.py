@@ -37,6 +37,8 @@ POWERS: dict[str, tuple[str, ...]] = {
     "chief": ("*",),
 }
 """Callers by what they hold, the weakest first."""
+NEAR = ("low", "middle")
+"""Levels of the usual run: a clerk may change what has the lower one, and not what has the other."""
 ALL_ABOUT_ROLES = """
 INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'All about roles', 'system:role:*')
 """
@@ -88,7 +90,7 @@ async def stage(
                     attempts = {
                         write: [
                             attempt
-                            for level in LEVELS
+                            for level in (LEVELS if request.param == "all" else NEAR)
                             for attempt in aimed(world, write, level, everybody=request.param == "all")
                         ]
                         for write in WRITES

@@ -25,16 +25,20 @@ TESTS = gathering.tested  # type: ignore[attr-defined]
 
 
 @cache
-def results() -> Any:
-    """Return the result of the shipped tables, which all hold: ``tests/policies/test_cases.py`` asks them."""
+def results(*, coverage: bool) -> Any:
+    """Return the result of the shipped tables, which all hold: ``dev.py check`` asks them.
+
+    It measures the ``coverage`` too, which takes ten seconds.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("service.laboratory.tested.run_tables", lambda *_: [])
-        return TESTS(load({"PORTCULLIS_CONFIG": ""}), (), coverage=True, mutate=False)
+        return TESTS(load({"PORTCULLIS_CONFIG": ""}), (), coverage=coverage, mutate=False)
 
 
 @pytest.fixture(autouse=True)
-def _run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "tested", lambda *_, **__: results())
+def _run_once(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    coverage = request.node.get_closest_marker("extended") is not None
+    monkeypatch.setattr(gathering, "tested", lambda *_, **__: results(coverage=coverage))
 
 
 def made(tmp_path: Path, name: str, *arguments: str, **variables: str) -> str:
