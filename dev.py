@@ -11,7 +11,7 @@
     python3 dev.py portcullis [arguments of the command line]
 
 test runs all tests but the extended ones. --fast also leaves out the tests that need a store. --extended runs
-only the extended tests: those that take minutes, and property tests with twenty times the examples. --caches
+only the extended tests: those that take minutes, and property tests with forty times the examples. --caches
 runs them with the caches of a guarded request off, or of one entry: every answer must be the same. --off
 leaves features out, by names or `all`, with the tests about them.
 

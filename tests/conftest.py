@@ -38,9 +38,9 @@ pytest_plugins = [
 
 # However slow the machine is: nothing fails for the time that an example takes.
 hypothesis.settings.register_profile(
-    "usual", max_examples=50, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "usual", max_examples=25, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-# Twenty times the examples; tests that name a number of their own keep it.
+# Forty times the examples; tests that name a number of their own keep it.
 hypothesis.settings.register_profile("extended", hypothesis.settings.get_profile("usual"), max_examples=1_000)
 hypothesis.settings.load_profile("usual")
 

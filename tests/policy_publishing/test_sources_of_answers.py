@@ -172,6 +172,7 @@ async def test_the_condition_of_a_request_to_another_service_is_proved(
     )
 
 
+@pytest.mark.extended
 def test_the_embedded_installation_of_the_settings_is_read_without_an_option(tmp_path: Path) -> None:
     data = tmp_path / "data"
     named = {"PORTCULLIS_SERVER__DATA": str(data)}

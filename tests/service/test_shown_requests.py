@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+import pytest
+
 from service.features.api_document.schemas import NOBODYS
 from tests.support.inside import Inside
 from tests.support.inside_fixtures import service
@@ -151,6 +153,7 @@ def stored(service: Inside) -> dict[str, list[dict[str, Any]]]:
     return {table: execute(service, UNTOUCHED.format(f'"{table}"'))[0][0] for table in TABLES}
 
 
+@pytest.mark.extended
 async def test_each_shown_request_is_answered_as_documented_and_harms_nobody(service: Inside) -> None:
     document = (await service.ask("GET", "/docs/openapi.json")).json
     before = stored(service)

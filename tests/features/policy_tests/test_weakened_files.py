@@ -84,7 +84,7 @@ def test_a_column_of_demands_that_is_not_in_use_is_tested_and_checked_too(
         if path.name != "sign-in.yaml":
             path.unlink()
     # `dev.py check` asks the plain enforcer, and the table of the catalogue.
-    monkeypatch.delitem(ENFORCERS, "plain")  # type: ignore[arg-type]
+    monkeypatch.delitem(ENFORCERS, "plain")
     monkeypatch.setattr(
         "service.laboratory.tested.table_of", lambda *_: Table(Path("none"), Lines(SHIPPED.rules), ())
     )

@@ -105,7 +105,7 @@ async def test_the_last_administrator_keeps_the_role_that_a_group_gives(
     assert await roles_of(house, chief) == set()
 
 
-@pytest.mark.parametrize("tries", [100, pytest.param(500, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("tries", [40, pytest.param(500, marks=pytest.mark.extended)])
 async def test_no_tries_of_a_client_raise_anybody_above_its_ceiling(
     house: Inside, entra: ScimClient, tries: int
 ) -> None:

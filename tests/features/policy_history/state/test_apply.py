@@ -93,7 +93,7 @@ def changed_roles(chance: Random, codes: list[str], pages: list[str]) -> dict[st
     return roles
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.extended)])
 async def test_random_edits_do_what_their_plan_and_a_dry_run_tell(ground: Ground, seed: int) -> None:
     chance = Random(seed)
     caller = await ground.administrator()
