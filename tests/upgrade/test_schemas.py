@@ -30,7 +30,7 @@ NEWEST: Final = [*COMMITS][-1]
 CHOSEN: Final = [
     pytest.param(name, marks=[] if name in (RELEASE, NEWEST) else [pytest.mark.extended]) for name in COMMITS
 ]
-"""All kept installations; the usual run takes the oldest and the newest: their steps are those of the others."""
+"""All kept installations; the usual run takes the oldest and the newest, with the steps of those between."""
 
 
 @pytest.fixture(scope="module")
