@@ -44,8 +44,8 @@ export async function groups(page, review, { brief = false } = {}) {
   if (!review.mayDecide) return empty(T.notReviewer);
   const { items, left, others } = await undecided(page, review);
   const [reason, silence] = [others[0]?.samePerson, T.silences[review.onSilence]];
-  if (items.length === 0)
-    return empty(reason ? T.forOthers({ n: others.length, reason, silence }) : T.nothingForYou);
+  const forOthers = reason && T.forOthers({ n: others.length, reason, silence });
+  if (items.length === 0) return empty(forOthers || T.nothingForYou);
   const grouped = [
     ...Map.groupBy(items, ({ roleCode, ground, finding }) => `${roleCode} ${ground} ${finding}`),
   ];
@@ -59,6 +59,7 @@ export async function groups(page, review, { brief = false } = {}) {
       }),
     ),
     left > 0 && h("p", { class: "help" }, T.moreFollow({ n: left })),
+    forOthers && h("p", { class: "help" }, forOthers),
   ];
 }
 
