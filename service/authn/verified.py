@@ -6,9 +6,9 @@ beginning and expiry of a token are checked each time by the clock of ``Tokens``
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from service.authn.claims import AccessClaims, BearerClaims, ClientClaims, DelegatedClaims
 from service.authn.token_callers import TokenCallers
@@ -45,7 +45,7 @@ class VerifiedToken:
 
     ``keys`` are the session store's keys by which it is checked, after the first check. ``answer`` is the
     store's answer when the token was last accepted, and ``accepted`` the result: the same answer has the same
-    result. ``admitted`` are the latest admissions to operations, of the guard.
+    result.
     """
 
     verified: Verified[BearerClaims]
@@ -54,7 +54,6 @@ class VerifiedToken:
     keys: KeyPair | None = None
     answer: Answer | None = None
     accepted: Authenticated | None = None
-    admitted: dict[Any, Any] = field(default_factory=dict)
 
 
 class VerifiedTokens:

@@ -69,8 +69,7 @@ class SystemFindingList(Endpoint[LatestFindings], at="/api/system/findings"):
         """List the findings about the installation, as `portcullis doctor` does.
 
         The answering node makes the checks, and reuses their results for 15 seconds; that past rights match
-        their seals, for ten minutes. Messages with paths or
-        addresses of the node are omitted.
+        their seals, for ten minutes. Messages with paths or addresses of the node are omitted.
         """
         examined = await self.part.read()
         return SystemFindings(

@@ -9,7 +9,7 @@ import structlog
 from service.authz.engine.policy import codes_by_key
 from service.authz.engine.rules import ASSURANCE, ENDPOINT, GRANT, RESOURCE
 from service.errors import Decided
-from service.features.permission_use.uses import PermissionUses
+from service.features.permission_use.uses import MOST_NOTED, PermissionUses
 from service.kernel.identity import Caller, codes_asked
 from service.web.messages.context import RequestContext
 
@@ -48,7 +48,7 @@ class UseNotes:
                     by_key = (of_first[2], of_last[2])
             if first is not None and last is not None:
                 is_kept = self.uses.note(caller.user_id, (first[2], last[2]), key_id, by_key)
-                if is_kept and key_id is None:
+                if is_kept and key_id is None and len(self.uses.noted) < MOST_NOTED:
                     self.uses.noted.add(usual)
             if has_more:
                 beside = [*_beside(context, caller)]

@@ -20,6 +20,8 @@ MERGE_EVERY: Final = 60.0
 """Seconds between two merges; what a worker that is killed loses."""
 MOST_USERS: Final = 100_000
 """The most users of a day, and keys of people, that wait in a worker; uses of further ones are missed."""
+MOST_NOTED: Final = 10_000
+"""The most requests of users, until the next merge, that are known to need no further note."""
 _AT_ONCE: Final = 1000  # users or keys of one statement
 _DAY: Final = 86_400
 _FIRST: Final = date(1970, 1, 1).toordinal()

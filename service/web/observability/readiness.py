@@ -149,7 +149,7 @@ class _Look:
         return health
 
 
-_CLIENTS: Final = 4096  # connections, each with the header sent on it, whose verdict is remembered
+_CLIENTS: Final = 4096  # connections whose address is remembered
 _WINDOW: Final = 60.0  # seconds
 _WATCHED: Final = ("/api/", "/oauth/")  # no probes, and nothing that proxies and services ask for themselves
 _OF_PROXIES: Final = (b"forwarded", b"via", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip")
@@ -179,15 +179,11 @@ class ForwardingWatch:
         is_trusted = trust_in(trusted)
 
         @lru_cache(_CLIENTS)
-        def unfit(client: tuple[str, int] | None, sent: bytes | None) -> tuple[str, bool] | None:
+        def nearest(client: tuple[str, int] | None) -> tuple[str, bool]:
             peer = peer_of({"client": client})
-            if not peer:
-                return None  # a socket in the file system
-            trusted = is_trusted(peer)
-            fits = not trusted if sent is None else trusted and names_address(sent)
-            return None if fits else (peer, trusted)
+            return peer, bool(peer) and is_trusted(peer)
 
-        self._unfit = unfit
+        self._nearest = nearest
         self._clock = clock
         self._now = self._before = _Seen(clock())
         self._last_peer = ""
@@ -204,11 +200,13 @@ class ForwardingWatch:
             return
         seen = self._now if self._clock() - self._now.since < _WINDOW else self._current()
         seen.all += 1
+        peer, trusted = self._nearest(context.scope.get("client"))
+        if not peer:
+            return  # a socket in the file system
         sent = context.request.sent_headers.get(b"x-forwarded-for")
-        unfit = self._unfit(context.scope.get("client"), sent)
-        if unfit is None:
+        fits = not trusted if sent is None else trusted and names_address(sent)
+        if fits:
             return
-        peer, trusted = unfit
         if trusted and _is_call_of_the_node(context, peer):
             return
         kind = "silent" if trusted else "unnamed"

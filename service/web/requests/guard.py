@@ -3,8 +3,8 @@
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from service import errors
 from service.authn.authenticate import Authenticator
@@ -17,7 +17,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.kernel.about import NAME
 from service.kernel.account_acts import refusal_of
-from service.kernel.assurance import Satisfied, words_at, words_until
+from service.kernel.assurance import words_at, words_until
 from service.kernel.core_sentences import sentence
 from service.kernel.identity import (
     Caller,
@@ -32,6 +32,7 @@ from service.kernel.value_rules import MAX_ID
 from service.web.messages.context import RequestContext
 from service.web.messages.operation_metadata import Operation
 from service.web.messages.original import PROXY_KEY, SAFE, Original
+from service.web.requests.admissions import Admitted, LatestAdmissions
 from service.web.requests.agent_approvals import AgentApprovals
 from service.web.requests.credentials import HeaderToken, basic_client
 
@@ -50,23 +51,6 @@ _NOT_AUTHENTICATED: Final = (
 )
 
 
-class Admitted(NamedTuple):
-    """The latest admission of a token to an operation: what was decided, and what that depends on.
-
-    It holds for the same ``caller``, by the same ``policy``, at the same ``path``, from ``since`` to before
-    ``until``, when the caller satisfies other words.
-    """
-
-    caller: Caller
-    policy: Policy
-    path: str
-    since: float
-    until: float
-    opened: errors.Decided | None
-    decision: errors.Decided | None
-    satisfied: Satisfied | None
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuthorizationGuard:
     """Decides if a request may go on to its responder.
@@ -83,6 +67,7 @@ class AuthorizationGuard:
     now: Callable[[], float] = time.time
     current: CurrentRights | None = None
     approvals: AgentApprovals | None = None
+    admissions: LatestAdmissions = field(default_factory=LatestAdmissions)
 
     async def admit(self, context: RequestContext, operation: Operation) -> None:
         """Admit the request and set caller and policy of ``context``, or raise a refusal.
@@ -222,18 +207,18 @@ class AuthorizationGuard:
             self._decide(context, operation, policy, now)
             return
         path = context.request.path
-        last = known.admitted.get(operation)
+        last = self.admissions.by(policy).get((known, operation))
         if (
             last is None
             or last.caller is not caller
-            or last.policy is not policy
             or last.path != path
             or not last.since <= now < last.until
         ):
             self._decide(context, operation, policy, now)
             until = words_until(caller.authentication, now)
-            known.admitted[operation] = Admitted(
-                caller, policy, path, now, until, context.opened, context.decision, context.satisfied
+            self.admissions.keep(
+                (known, operation),
+                Admitted(caller, path, now, until, context.opened, context.decision, context.satisfied),
             )
             return
         context.opened = last.opened
