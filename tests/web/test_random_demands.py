@@ -1,8 +1,10 @@
-"""Ten thousand requests of random callers are decided as an independent statement of the rules says."""
+"""Thousands of requests of random callers are decided as an independent statement of the rules says."""
 
 import random
 from dataclasses import replace
 from typing import NamedTuple
+
+import pytest
 
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
@@ -20,7 +22,7 @@ from tests.web.driver import ask
 from tests.web.example_service import example
 from tests.web.test_guard import ENDPOINTS, OPENINGS, REVISION, NeverAsked, live_policy
 
-POLICIES, REQUESTS = 40, 60
+REQUESTS = 100
 BY_GUARD = 10  # of the requests to each policy; all others ask the policy, which is faster
 NOW = 1_000_000.0
 STRENGTH = {"pwd": 1, "mfa": 2, "phr": 3}
@@ -113,10 +115,11 @@ def random_caller(dice: random.Random) -> Somebody:
     return Somebody(tuple(codes), dice.choice((None, *STRENGTH)), minutes, dice.random() < 0.1)
 
 
-async def test_requests_are_decided_as_an_independent_statement_says() -> None:
+@pytest.mark.parametrize("policies", [24, pytest.param(100, marks=pytest.mark.extended)])
+async def test_requests_are_decided_as_an_independent_statement_says(policies: int) -> None:
     dice = random.Random(30)
     seen = set()
-    for _ in range(POLICIES):
+    for _ in range(policies):
         bound = dice.sample(("thing:create", "thing:other"), dice.randint(0, 2))
         names = ["resource @unregistered", *(f"endpoint {route}" for route in ROUTES.values())]
         names += ["resource GET /api/thing/7"] if bound else []
