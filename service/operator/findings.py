@@ -184,12 +184,12 @@ class Check(NamedTuple):
     """One check. The words of a ``local`` one name paths, addresses or servers of the node, or judge a key.
 
     The operator of the node reads them; the API shows the state alone. A check of a feature stands behind
-    the check with the name ``after``, or at the end. A running service makes a check that found nothing wrong
-    again after ``kept`` seconds, since it takes long.
+    the check with the name ``after``, or at the end. A ``slow`` one reads much: a running service makes it
+    less often while it finds nothing wrong.
     """
 
     name: str
     look: Look
     local: bool = False
     after: str = ""
-    kept: float = 0.0
+    slow: bool = False

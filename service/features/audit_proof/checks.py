@@ -85,6 +85,6 @@ async def history(installation: Installation) -> Finding:
 
 CHECKS: Final = (
     Check("log-verification", log_verification, after="log-months"),
-    Check("history", history, after="log-verification", kept=600.0),
+    Check("history", history, after="log-verification", slow=True),
 )
 """Checks of the audit proof."""

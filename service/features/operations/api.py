@@ -68,8 +68,9 @@ class SystemFindingList(Endpoint[LatestFindings], at="/api/system/findings"):
     async def on_get(self, context: RequestContext) -> SystemFindings:
         """List the findings about the installation, as `portcullis doctor` does.
 
-        The answering node makes the checks, and reuses their results for 15 seconds; that past rights match
-        their seals, for ten minutes. Messages with paths or addresses of the node are omitted.
+        The answering node makes the checks, and reuses their results for 15 seconds. Checks that read much
+        are made again after five minutes, or by another policy, unless they have found something. Messages
+        with paths or addresses of the node are omitted.
         """
         examined = await self.part.read()
         return SystemFindings(

@@ -18,6 +18,8 @@ from service.settings import Settings
 
 KEPT: Final = 15.0
 """Seconds for which findings are cached."""
+KEPT_FINE: Final = 300.0
+"""Seconds for which a slow check that found nothing wrong is not made again."""
 WITHIN: Final = 20.0
 """Seconds that a request waits for findings; the checks continue for later requests."""
 
@@ -31,7 +33,9 @@ class Examined:
 
 
 class LatestFindings:
-    """Runs the checks of this node on request, at most once in ``KEPT`` seconds; some for ``Check.kept``.
+    """Runs the checks of this node on request, at most once in ``KEPT`` seconds.
+
+    A slow check that found nothing wrong is made again after ``KEPT_FINE`` seconds, or by another policy.
 
     The checks run in a thread with an event loop and connections of its own, so requests are not delayed.
     """
@@ -44,7 +48,8 @@ class LatestFindings:
         self._routes = routes
         self._live = live
         self._kept = kept
-        self._fine: dict[str, tuple[Finding, float]] = {}  # until when, of ``Check.kept``
+        self._fine: dict[str, tuple[Finding, float]] = {}
+        self._revision = 0
         self._began = 0.0
         self._made: asyncio.Future[Examined] | None = None
 
@@ -63,15 +68,16 @@ class LatestFindings:
     def _examine(self) -> Examined:
         begun, started = now(), monotonic()
         in_force = None if self._live is None else self._live.current
+        revision = 0 if in_force is None else in_force.revision
+        if revision != self._revision:
+            self._revision, self._fine = revision, {}
         checks = checks_for(self._settings.features.off)
-        kept = {check.name: check.kept for check in checks}
-        findings = {name: finding for name, (finding, ends) in self._fine.items() if started < ends}
-        due = [check for check in checks if check.name not in findings]
-        made = asyncio.run(examine(os.environ, self._settings, self._routes, due, in_force))
-        self._fine |= {
-            name: (finding, started + kept[name])
-            for name, finding in made
-            if kept[name] and finding.state == "ok"
+        findings = {
+            name: finding for name, (finding, made) in self._fine.items() if started < made + KEPT_FINE
         }
-        findings |= made
-        return Examined([(name, findings[name]) for name in kept if name in findings], begun)
+        due = [check for check in checks if check.name not in findings]
+        findings |= asyncio.run(examine(os.environ, self._settings, self._routes, due, in_force))
+        for check in due:
+            if check.slow and findings[check.name].state == "ok":
+                self._fine[check.name] = findings[check.name], started
+        return Examined([(check.name, findings[check.name]) for check in checks], begun)
