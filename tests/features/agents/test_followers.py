@@ -20,6 +20,7 @@ from service.features.follower.server import PdpApp
 from service.features.follower.state import DivergedError
 from tests.features.agents.conftest import APPROVALS, DELEGATION, DELEGATIONS, EXCHANGE
 from tests.features.follower.conftest import House, HubTransport
+from tests.features.follower.conftest import furnished_site as furnished_site  # noqa: PLC0414 - a fixture
 from tests.features.follower.conftest import house as house  # noqa: PLC0414 - a fixture
 from tests.features.follower.test_tokens import asked, hub_reason, refused
 from tests.features.personal_keys.test_end_of_keys import ENDS

@@ -11,6 +11,7 @@ from service.features.follower.point import Evaluated
 from tests.features.agents.conftest import DELEGATIONS
 from tests.features.agents.test_followers import exchanged
 from tests.features.follower.conftest import House, log_in
+from tests.features.follower.conftest import furnished_site as furnished_site  # noqa: PLC0414 - a fixture
 from tests.features.follower.conftest import house as house  # noqa: PLC0414 - a fixture
 from tests.features.follower.test_equality import CODES, World, compared
 

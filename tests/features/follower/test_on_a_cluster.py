@@ -18,6 +18,8 @@ from tests.support.cases import with_each
 from tests.support.valkey_cluster import ValkeyCluster
 from tests.support.waiting import eventually_here
 
+SOME = ("logout", "role", "evicted")
+"""Ways that are announced, read with the rights of a user, or noticed by what is lacking."""
 LISTS = [ClusterNames().of("auth:revocations", tag) for tag in ClusterNames().queues]
 
 
@@ -26,8 +28,16 @@ async def user_with_token(house: House, name: str) -> tuple[int, str]:
     return await house.user(name, role), await log_in(house.hub, name)
 
 
-@with_each("how", WAYS)
+@with_each("how", SOME)
 async def test_a_token_that_was_ended_is_refused_as_by_the_hub(house_on_a_cluster: House, how: str) -> None:
+    await end(house_on_a_cluster, how)
+
+
+@pytest.mark.extended
+@with_each("how", WAYS)
+async def test_a_token_that_was_ended_in_any_way_is_refused_as_by_the_hub(
+    house_on_a_cluster: House, how: str
+) -> None:
     await end(house_on_a_cluster, how)
 
 
@@ -76,6 +86,7 @@ async def test_a_logout_that_broke_off_after_it_was_told_can_be_repeated(
         assert follower.point.evaluate(asked(await log_in(house.hub, "revoked"))).allowed
 
 
+@pytest.mark.extended
 async def test_who_follows_is_shown_counted_and_waited_for(house_on_a_cluster: House) -> None:
     house = house_on_a_cluster
     role = await house.role("awaited", house.buttons["orders:order:read"])
