@@ -116,8 +116,18 @@ async def _running(
     finally:
         if process.returncode is None:
             process.kill()
+            await _read_up(process)
             await process.wait()
         await error_output
+
+
+async def _read_up(process: asyncio.subprocess.Process) -> None:
+    """Read what is left of the output.
+
+    While much waits to be taken, asyncio reads no more, and so never sees the end that it waits for.
+    """
+    while process.stdout is not None and await process.stdout.read(_CHUNK):
+        pass
 
 
 def _require_success(program: Path, status: int, error_output: bytes) -> None:

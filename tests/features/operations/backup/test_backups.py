@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from service.features.operations.backup.archive import ArchiveError, ArchiveReader
+from service.features.operations.backup.programs import output_of
 from service.features.operations.backup.sealed_keys import KeysError, keys_of, seal, unseal, write_keys
 from service.records.database.transactions import engine
 from service.settings import Settings
@@ -254,6 +256,18 @@ async def test_the_keys_open_with_their_passphrase_alone() -> None:
         unseal(sealed, PASSPHRASE[:-1])
     with pytest.raises(KeysError):
         unseal(b"nothing of the kind", PASSPHRASE)
+
+
+def test_a_program_ends_with_its_reader_also_while_much_waits_to_be_read() -> None:
+    async def read_a_little() -> None:
+        endless = "import os\nwhile True: os.write(1, bytes(65536))"
+        output = output_of(Path(sys.executable), "postgresql://nobody@localhost/nowhere", "-c", endless)
+        async with asyncio.timeout(20):
+            await anext(output)
+            await asyncio.sleep(0.1)  # until the loop reads no more of the pipe
+            await output.aclose()
+
+    asyncio.run(read_a_little())  # the loop of commands
 
 
 async def test_a_backup_onto_a_full_disk_ends_in_a_sentence_and_leaves_nothing(
