@@ -359,6 +359,7 @@ async def test_of_fifty_thousand_answers_beside_twenty_services_none_is_older(tm
         assert made.dropped + made.denied_stale
 
 
+@pytest.mark.extended  # test_following.py: a file gives no lease
 async def test_it_answers_from_its_file_only_once_the_hub_is_back(tmp_path: Path) -> None:
     async with site(tmp_path, 1) as made:
         (process,), (place,) = made.processes, made.places
