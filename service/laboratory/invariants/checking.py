@@ -11,7 +11,7 @@ from typing import TypeVar
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import by_group, group_of
-from service.authz.engine.rules import ASSURANCE, ENDPOINT, Rule
+from service.authz.engine.rules import ASSURANCE, ENDPOINT
 from service.kernel.clock import rfc3339
 from service.kernel.coded_sentences import Sentence
 from service.kernel.codes import NO_CODES, HeldCodes
@@ -158,6 +158,7 @@ class _Check:
         self._policy = situation.policy
         self._decide = BatchDecider(situation.policy)
         self._holders = situation.holders or Holders({})
+        self._own = tuple(situation.policy.own)  # many statements read all of these lines
         self._other = other
         self._answers = line_answers(situation.policy.model_text)
         self._routes = list(situation.policy.rules.objects(ENDPOINT))
@@ -176,14 +177,14 @@ class _Check:
     def _(self, statement: Exactly) -> Iterator[Violation]:
         open_objects = {
             rule.object
-            for rule in self._own()
+            for rule in self._own
             if (rule.layer, rule.code) == (statement.layer, statement.word)
         }
         for name in sorted(open_objects.symmetric_difference(statement.objects)):
             is_open = name in open_objects
             finding = sentence("open_but_unlisted" if is_open else "listed_but_closed", object=name)
             yield Violation(statement, finding, (name,))
-        for rule in self._own():
+        for rule in self._own:
             if rule.layer == statement.layer and rule.object in open_objects and rule.code != statement.word:
                 yield Violation(
                     statement,
@@ -193,7 +194,7 @@ class _Check:
 
     @broken.register
     def _(self, statement: ExactLines) -> Iterator[Violation]:
-        own_rules = {rule for rule in self._own() if rule.layer != ENDPOINT and not rule.code.startswith("@")}
+        own_rules = {rule for rule in self._own if rule.layer != ENDPOINT and not rule.code.startswith("@")}
         for rule in sorted(own_rules.symmetric_difference(statement.lines)):
             is_own = rule in own_rules
             finding = sentence("line_unlisted" if is_own else "listed_line_missing", line=f"'{rule}'")
@@ -202,7 +203,7 @@ class _Check:
     @broken.register
     def _(self, statement: ExactDemands) -> Iterator[Violation]:
         demanded: dict[str, set[str]] = {}
-        for rule in self._own():
+        for rule in self._own:
             if rule.layer == ASSURANCE and rule.object not in statement.besides:
                 demanded.setdefault(rule.object, set()).add(rule.code)
         listed = {name: {*words} for words, names in statement.groups for name in names}
@@ -215,7 +216,7 @@ class _Check:
 
     @broken.register
     def _(self, statement: CodesLike) -> Iterator[Violation]:
-        codes = {rule.code for rule in self._own() if not rule.code.startswith("@")}
+        codes = {rule.code for rule in self._own if not rule.code.startswith("@")}
         for code in sorted(code for code in codes if not re.fullmatch(statement.pattern, code)):
             finding = sentence("code_of_other_form", code=code, pattern=statement.pattern)
             yield Violation(statement, finding, (code,))
@@ -325,10 +326,6 @@ class _Check:
             held = self._joined(roles)
             opened = (code for code in statement.codes if self._answers.opens(code, held))
             yield from (sentence("code_named", code=code) for code in opened)
-
-    def _own(self) -> Iterator[Rule]:
-        """Yield the lines of the node's static policy."""
-        return iter(self._policy.own)
 
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, RequestClass | None]]:
         """Yield each class of the requests that ``names`` name; None for a name that no route serves."""

@@ -17,7 +17,7 @@ import { RESOURCES } from "../../strings/resources.js";
 import { STEP_UP } from "../../strings/step-up.js";
 
 /** How many roles have a column before the reader chooses others. */
-const FIRST = 12;
+const FIRST = 10;
 /** The most requests of a page: each has a link for every role. */
 const MOST = 100;
 /** The most roles that can be named; of more, the answer has all. */
