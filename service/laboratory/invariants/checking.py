@@ -176,9 +176,7 @@ class _Check:
     @broken.register
     def _(self, statement: Exactly) -> Iterator[Violation]:
         open_objects = {
-            rule.object
-            for rule in self._own
-            if (rule.layer, rule.code) == (statement.layer, statement.word)
+            rule.object for rule in self._own if (rule.layer, rule.code) == (statement.layer, statement.word)
         }
         for name in sorted(open_objects.symmetric_difference(statement.objects)):
             is_open = name in open_objects

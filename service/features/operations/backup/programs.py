@@ -124,7 +124,7 @@ async def _running(
 async def _read_up(process: asyncio.subprocess.Process) -> None:
     """Read what is left of the output.
 
-    While much waits to be taken, asyncio reads no more, and so never sees the end that it waits for.
+    While much waits to be taken, asyncio stops reading, and so never sees the end that it waits for.
     """
     while process.stdout is not None and await process.stdout.read(_CHUNK):
         pass
