@@ -1,4 +1,4 @@
-"""The latest admissions of sessions, by which a repeated request is decided without asking again."""
+"""The latest admissions of callers, by which a repeated request is decided without asking again."""
 
 from collections.abc import Hashable, Mapping
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ MOST_ADMISSIONS: Final = cache_size("decisions", 4096)
 
 
 class Admitted(NamedTuple):
-    """An admission of a session to an operation: what was decided, and what that depends on.
+    """An admission of a caller to an operation: what was decided, and what that depends on.
 
     It holds for the same ``caller`` at the same ``path``, from ``since`` to before ``until``, when the caller
     satisfies other words.
@@ -30,14 +30,14 @@ class Admitted(NamedTuple):
 
 
 class LatestAdmissions:
-    """The latest admission of each session to each operation; all are by one policy."""
+    """The latest admission of each caller to each operation; all are by one policy."""
 
     def __init__(self) -> None:
         self._policy: Policy | None = None
         self._kept: dict[Hashable, Admitted] = {}
 
     def by(self, policy: Policy) -> Mapping[Hashable, Admitted]:
-        """Return the admissions by ``policy``, each by its token and operation; forgets those by another."""
+        """Return the admissions by ``policy``, each by its place; forgets those by another."""
         if policy is not self._policy:
             self._policy, self._kept = policy, {}
         return self._kept

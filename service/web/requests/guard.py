@@ -9,7 +9,7 @@ from typing import Final
 from service import errors
 from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights
-from service.authn.verified import Authenticated, VerifiedToken
+from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
 from service.authz.engine.refused import Refused
 from service.authz.engine.rules import ACCOUNT, ENDPOINT, GRANT, NO_SESSION, RESOURCE, SERVICE, UNREGISTERED
@@ -85,7 +85,6 @@ class AuthorizationGuard:
         if not policy.revision:
             raise errors.Unavailable(sentence("no_policy"))
         now = self.now()  # token and demands are judged at one instant
-        known = None
         if not operation.public:
             sent = None if operation.subrequest else context.request.sent_headers.get(self.token.header)
             known = None if sent is None else self.authenticator.remembered(sent, policy.permission_map, now)
@@ -111,7 +110,7 @@ class AuthorizationGuard:
             if identified.caller.agent is not None:
                 await self._decide_agent(context, operation, policy, now)
                 return
-        self._decide_again(context, operation, policy, now, known)
+        self._decide_again(context, operation, policy, now)
 
     async def _decide_agent(
         self, context: RequestContext, operation: Operation, policy: Policy, now: float
@@ -190,34 +189,24 @@ class AuthorizationGuard:
         return identified, policy
 
     def _decide_again(
-        self,
-        context: RequestContext,
-        operation: Operation,
-        policy: Policy,
-        now: float,
-        known: VerifiedToken | None,
+        self, context: RequestContext, operation: Operation, policy: Policy, now: float
     ) -> None:
-        """Decide as ``_decide``: by the latest admission of a session to the operation, if that still holds.
+        """Decide as ``_decide``: by the caller's latest admission to the operation, if that still holds.
 
-        ``known`` is the token of the request, if it was sent before. A traced request is decided anew, since
-        each decision has a span.
+        A traced request is decided anew, since each decision has a span.
         """
         caller = context.caller
-        if known is None or caller is None or known.caller is None or context.span is not None:
+        if caller is None or context.span is not None:
             self._decide(context, operation, policy, now)
             return
+        place = id(caller), operation  # of one caller: an admission keeps its caller, so the id is no other's
         path = context.request.path
-        last = self.admissions.by(policy).get((known, operation))
-        if (
-            last is None
-            or last.caller is not caller
-            or last.path != path
-            or not last.since <= now < last.until
-        ):
+        last = self.admissions.by(policy).get(place)
+        if last is None or last.path != path or not last.since <= now < last.until:
             self._decide(context, operation, policy, now)
             until = words_until(caller.authentication, now)
             self.admissions.keep(
-                (known, operation),
+                place,
                 Admitted(caller, path, now, until, context.opened, context.decision, context.satisfied),
             )
             return
