@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -12,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -201,7 +201,7 @@ def furnished_site(
     stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """Such a database, made once: a copy of it takes a tenth of the time."""
-    name = f"followed_{os.getpid()}_{next(_numbers)}"
+    name = f"followed_{uuid4().hex}"  # of this process alone, also where this file is imported twice
     with database(stores, published_template, name) as url, session_store(stores) as redis_url:
         made = furnished(name, url, redis_url, tmp_path_factory.mktemp("site"))
         # In a thread: the first to ask for it may be a fixture in an event loop.

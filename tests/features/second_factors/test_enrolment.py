@@ -220,6 +220,7 @@ def demanded(answer: Answer) -> tuple[int, str, list[str], list[str], int]:
 
 
 GUARDS: Final = "service.web.requests.guard.words_at"
+UNTIL: Final = "service.web.requests.guard.words_until"
 
 
 def words_901_seconds_later(
@@ -231,6 +232,7 @@ def words_901_seconds_later(
 async def test_the_first_factor_needs_a_login_of_the_last_quarter_of_an_hour(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(UNTIL, lambda *_: 0.0)  # an admission by such words is not kept
     monkeypatch.setattr(GUARDS, words_901_seconds_later)
     for target, body in ((f"{FACTORS}/totp", {}), (f"{FACTORS}/passkey/options", None)):
         refused = await person.ask("POST", target, body)
@@ -258,6 +260,7 @@ async def test_each_change_after_that_needs_two_factors_of_the_last_quarter_of_a
         assert demanded(await person.ask(*change)) == expected
     await person.step_up()
     with monkeypatch.context() as patch:
+        patch.setattr(UNTIL, lambda *_: 0.0)  # as above
         patch.setattr(GUARDS, words_901_seconds_later)
         for change in changes:
             assert demanded(await person.ask(*change)) == expected
