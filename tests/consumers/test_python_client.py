@@ -37,7 +37,6 @@ ACCEPTED = {
 }
 
 """What the generator warns of, with the reason why it stays."""
-pytestmark = pytest.mark.extended
 PASSWORD = "three wary herons"
 # The generator, which copies an operation with all the models it refers to in order to sort its parameters:
 # that takes as long as all the rest, and a copy of the operation alone does as well.

@@ -117,11 +117,11 @@ async def test_parallel_markers_never_move_back(store: SessionStore, raw: Raw) -
     seen: list[float] = []
 
     async def watch() -> None:
-        for _ in range(100):
+        for _ in range(300):
             await store.mark(["1"])
             seen.append(await marked_at(raw))
 
-    await asyncio.gather(watch(), *(store.mark(["1"]) for _ in range(100)))
+    await asyncio.gather(watch(), *(store.mark(["1"]) for _ in range(300)))
 
     assert seen == sorted(seen)
 

@@ -57,7 +57,7 @@ def test_a_plain_casbin_loads_what_is_exported_and_answers_alike(
         ("endpoint", "GET /nothing"),
     }
     asked = 0
-    for layer, name in sorted(objects)[::9]:  # that the lines are alike is known
+    for layer, name in sorted(objects)[::3]:  # that the lines are alike is known
         for codes in HOLDERS:
             held: HeldCodes | Satisfied | None = None if codes is None else HeldCodes(codes)
             if layer == "assurance" and held is not None:
@@ -66,7 +66,7 @@ def test_a_plain_casbin_loads_what_is_exported_and_answers_alike(
             answer, line = plain.enforce_ex(layer, name, ANONYMOUS if held is None else held)
             assert (answer, tuple(line) or None) == (decision.allowed, decision.line)
             asked += 1
-    assert asked > 100
+    assert asked > 300
 
 
 def test_an_export_replaces_the_one_before_and_says_when_it_can_not(

@@ -16,8 +16,8 @@ from tests.support.raw import Seen, log_in, request, send
 
 INFO = "/api/user/info"
 GET = f"GET {INFO} HTTP/1.1"
-CHANGES = 4
-CLIENTS = 3
+CHANGES = 8
+CLIENTS = 6
 PROBES = 10
 """Requests that are sent at once as soon as a change has been answered."""
 

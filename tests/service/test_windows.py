@@ -217,9 +217,9 @@ async def test_no_answer_is_by_a_right_that_has_ended_or_not_begun(
 ) -> None:
     """Some hundred answers of two workers, all jobs stopped."""
     with service_on(stores, published_template, tmp_path, 2) as (service, url):
-        faults, changes = await answered(service, url, callers=12, answers=600, freezing=False)
+        faults, changes = await answered(service, url, callers=12, answers=1200, freezing=False)
     assert faults == []
-    assert changes > 8
+    assert changes > 15
 
 
 @pytest.mark.feature("decisions")
