@@ -190,7 +190,7 @@ def words_at(authentication: Authentication | None, now: float, *, by_key: bool 
 
 
 def words_until(authentication: Authentication | None, now: float) -> float:
-    """Return the instant until which a session satisfies the words of ``now``; infinity if for ever."""
+    """Return an instant before which ``words_at`` stays what it is at ``now``; infinity for ever."""
     proved = inf if authentication is None else authentication.auth_time
     ends = (proved - _MARGIN, *(proved + seconds for seconds in AGES.values()))
     return min((end for end in ends if end > now), default=inf)

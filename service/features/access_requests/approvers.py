@@ -1,4 +1,4 @@
-"""The users who may approve the stages of a request, by name where they are few."""
+"""The possible approvers of the stages of a request, by name where they are few."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ async def approvers_named(
     at: datetime,
     appointed: Collection[int] = (),
 ) -> list[list[list[str] | None]]:
-    """Return for each of ``roles`` and each stage the names of the users who may approve, sorted.
+    """Return the sorted names of the possible approvers, for each of ``roles`` and each stage.
 
     None for a stage that more than ``FEW`` users may approve, or whose code many hold. The persons of
     ``parties``, who are the author and earlier approvers, and ``appointed`` users are left out.
@@ -68,7 +68,7 @@ async def approvers_named(
 async def _holders(
     connection: Connection, codes: Sequence[str], at: datetime
 ) -> dict[str, dict[int, HeldCodes] | None]:
-    """Return the users who may hold each code, by id, with all their codes; None for many users."""
+    """Return the possible holders of each code, by id, with all their codes; None for many users."""
     stored = await code_holders.codes_like(connection, codes)
     holders: dict[str, dict[int, HeldCodes] | None] = {}
     for code in codes:

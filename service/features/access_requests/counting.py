@@ -84,10 +84,8 @@ async def approvers_of(unit: UnitOfWork, people: People, request: AccessRequest,
     appointed = await store_appointees.of_request(unit.connection, request.id)
     stored = await code_holders.codes_like(unit.connection, request.stage_codes)
     reach = await role_rights.reach_of_roles(unit.connection, [request.role_id])
-    role, numbers = (
-        Approvable(request.role_code, request.stage_codes, reach),
-        range(1, len(request.stages) + 1),
-    )
+    role = Approvable(request.role_code, request.stage_codes, reach)
+    numbers = range(1, len(request.stages) + 1)
     # All candidates are checked under the lock of rights, so keep the number of enforcer calls small.
     decider = BatchDecider(unit.check.policy)
     yielding = CooperativeYield()

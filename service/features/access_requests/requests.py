@@ -164,7 +164,7 @@ class AccessRequests:
         request: AccessRequest,
         decided: Sequence[AccessDecision],
     ) -> list[list[str] | None]:
-        """Return the names of the users who may still approve each stage; see ``approvers_named``.
+        """Return the names of the remaining approvers of each stage; see ``approvers_named``.
 
         None for the stages of a request that takes no decision, and without a policy.
         """
